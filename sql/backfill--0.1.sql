@@ -1,0 +1,302 @@
+-- backfill 0.1: catalog, views, functions
+
+\echo Use "CREATE EXTENSION backfill" to load this file. \quit
+
+CREATE SCHEMA backfill;
+CREATE SCHEMA backfill_staging;
+GRANT USAGE ON SCHEMA backfill, backfill_staging TO PUBLIC;
+
+COMMENT ON SCHEMA backfill IS 'catalog and views of the backfill extension';
+COMMENT ON SCHEMA backfill_staging IS 'staged and retired partitions of backfill versions';
+
+--
+-- Catalog.  Written only by the extension; no grants.  Each table is owned by one C file.
+--
+
+-- src/define/version.c
+CREATE TABLE backfill.bf_version (
+	id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	name text NOT NULL UNIQUE CHECK (octet_length(name) BETWEEN 1 AND 63),
+	state text NOT NULL,
+	parameters jsonb NOT NULL CHECK (jsonb_typeof(parameters) = 'object'),
+	code_revision text,
+	settings text[] NOT NULL,			-- name, value, ...: the GUCs that change results
+	late_changes text NOT NULL,
+	max_rejections bigint NOT NULL,
+	max_lost_keys bigint,
+	max_gained_keys bigint,
+	max_shrink float8,					-- percent
+	created_by name NOT NULL DEFAULT session_user,
+	created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+	changed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+	live_since timestamptz
+);
+
+CREATE TABLE backfill.bf_target (
+	id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	version_id bigint NOT NULL REFERENCES backfill.bf_version ON DELETE CASCADE,
+	target regclass NOT NULL,
+	rule text NOT NULL,
+	rule_canonical text NOT NULL,
+	match_position boolean NOT NULL,
+	key text[] NOT NULL,				-- '{}': no key, multiset
+	allow_volatile boolean NOT NULL,
+	sources_declared boolean NOT NULL,
+	sources_extra regclass[] NOT NULL,
+	stable_functions text[] NOT NULL,
+	volatile_functions text[] NOT NULL,
+	definition jsonb NOT NULL			-- range_from, range_to, partitions, gaps, step, partition_name as given
+);
+
+-- src/define/plan.c
+CREATE TABLE backfill.bf_partition (
+	id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	version_id bigint NOT NULL REFERENCES backfill.bf_version ON DELETE CASCADE,
+	ordinal int NOT NULL,				-- bound order
+	live regclass,						-- what this version replaces; NULL: created
+	parent regclass NOT NULL,
+	name name NOT NULL,
+	bound text NOT NULL,
+	lower_bound text,					-- root level, key's type; NULL: open
+	upper_bound text,
+	state text NOT NULL DEFAULT 'pending',
+	staged regclass,
+	definition text,					-- fingerprint of the live leaf's definition at build
+	rows bigint,
+	rejected bigint,
+	fingerprint numeric,
+	bytes bigint,
+	elapsed interval,
+	attempts int NOT NULL DEFAULT 0,
+	UNIQUE (version_id, ordinal)
+);
+CREATE INDEX ON backfill.bf_partition (staged);
+CREATE INDEX ON backfill.bf_partition (live);
+
+-- src/build/pin.c
+CREATE TABLE backfill.bf_pin (
+	version_id bigint PRIMARY KEY REFERENCES backfill.bf_version ON DELETE CASCADE,
+	snapshot pg_snapshot NOT NULL,
+	last_mark bigint NOT NULL,			-- marks of the pinning transaction up to this one are seen by the pin
+	xid xid8,							-- that transaction
+	lsn pg_lsn,							-- WAL position read just after the snapshot: not an exact pair
+	taken_at timestamptz NOT NULL,
+	system_identifier bigint NOT NULL,
+	timeline int NOT NULL,
+	server_version text NOT NULL,
+	sources jsonb NOT NULL
+);
+
+-- src/build/guard.c: one row a writing transaction and attached leaf
+CREATE TABLE backfill.bf_mark (
+	id bigint GENERATED ALWAYS AS IDENTITY,
+	relid oid NOT NULL,
+	xid xid8 NOT NULL,
+	at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+CREATE INDEX ON backfill.bf_mark (relid);
+
+-- src/build/load.c
+CREATE TABLE backfill.bf_rejection (
+	partition_id bigint NOT NULL REFERENCES backfill.bf_partition ON DELETE CASCADE,
+	row_data jsonb NOT NULL,
+	reason text NOT NULL
+);
+CREATE INDEX ON backfill.bf_rejection (partition_id);
+
+-- src/verify/gate.c
+CREATE TABLE backfill.bf_gate (
+	version_id bigint NOT NULL REFERENCES backfill.bf_version ON DELETE CASCADE,
+	name text NOT NULL,
+	kind text NOT NULL,					-- integrity, comparison, total
+	expression text,					-- canonical
+	expect text,
+	scope text NOT NULL DEFAULT 'partition',
+	required boolean NOT NULL DEFAULT true,
+	waived_reason text,
+	waived_by name,
+	waived_at timestamptz,
+	PRIMARY KEY (version_id, name)
+);
+
+CREATE TABLE backfill.bf_evidence (
+	id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	version_id bigint NOT NULL REFERENCES backfill.bf_version ON DELETE CASCADE,
+	gate text NOT NULL,
+	partition_id bigint REFERENCES backfill.bf_partition ON DELETE CASCADE,
+	result text NOT NULL,				-- passed failed waived no_baseline n/a
+	old text,
+	new text,
+	difference text,
+	expect text,
+	samples jsonb,						-- up to 10 keys
+	binding text NOT NULL,
+	measured_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+	measured_by name NOT NULL DEFAULT session_user
+);
+CREATE INDEX ON backfill.bf_evidence (version_id, gate, partition_id);
+
+-- src/publish/history.c: append only
+CREATE TABLE backfill.bf_history (
+	id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	at timestamptz NOT NULL DEFAULT clock_timestamp(),
+	by_role name NOT NULL DEFAULT session_user,
+	action text NOT NULL,				-- published, rolled_back
+	version_id bigint NOT NULL REFERENCES backfill.bf_version,
+	target regclass NOT NULL,
+	replaces text NOT NULL,				-- version that was live before, or original
+	xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
+	swapped int NOT NULL,
+	unchanged int NOT NULL,
+	created int NOT NULL,
+	attempts int NOT NULL,
+	waited interval NOT NULL,
+	overrides jsonb NOT NULL DEFAULT '{}'
+);
+
+SELECT pg_catalog.pg_extension_config_dump(c.oid, '')
+  FROM pg_catalog.pg_class c
+ WHERE c.relnamespace = 'backfill'::pg_catalog.regnamespace AND c.relkind IN ('r', 'S');
+
+--
+-- Views: what a member of the target's owner may see; pg_monitor sees status and history.
+--
+
+CREATE FUNCTION backfill.owns(target regclass) RETURNS boolean
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT coalesce(pg_has_role((SELECT relowner FROM pg_class WHERE oid = target), 'USAGE'), false) $$;
+COMMENT ON FUNCTION backfill.owns(regclass) IS 'whether the current role is a member of the owner of a relation';
+
+CREATE VIEW backfill.status WITH (security_barrier) AS
+SELECT v.name AS version, t.target, v.state,
+	   count(p.*) FILTER (WHERE p.state <> 'pending') || '/' || count(p.*) AS built,
+	   (SELECT count(*) FILTER (WHERE NOT red) || '/' || count(*)
+		  FROM (SELECT bool_or(coalesce(e.result, 'failed') = 'failed') AS red
+				  FROM backfill.bf_gate g
+				  LEFT JOIN (SELECT DISTINCT ON (gate, partition_id) gate, partition_id, result
+							   FROM backfill.bf_evidence x WHERE x.version_id = v.id
+							  ORDER BY gate, partition_id, id DESC) e ON e.gate = g.name
+				 WHERE g.version_id = v.id GROUP BY g.name) s) AS gates,
+	   pg_size_pretty(coalesce(sum(p.bytes), 0)) AS size,
+	   count(p.*) FILTER (WHERE p.state = 'live') AS live,
+	   v.live_since AS since,
+	   CASE v.state
+		   WHEN 'defined' THEN format('SELECT * FROM backfill_build(%L)', v.name)
+		   WHEN 'failed' THEN format('SELECT * FROM backfill_build(%L)', v.name)
+		   WHEN 'built' THEN format('SELECT * FROM backfill_publish(%L)', v.name)
+		   WHEN 'published' THEN format('SELECT * FROM backfill_rollback(%L)', v.name)
+		   WHEN 'rolled_back' THEN format('SELECT * FROM backfill_publish(%L, again => true)', v.name)
+		   WHEN 'superseded' THEN format('SELECT * FROM backfill_publish(%L, again => true)', v.name)
+	   END AS next_step
+  FROM backfill.bf_version v
+  JOIN backfill.bf_target t ON t.version_id = v.id
+  LEFT JOIN backfill.bf_partition p ON p.version_id = v.id
+ WHERE backfill.owns(t.target) OR pg_has_role('pg_monitor', 'USAGE')
+ GROUP BY v.id, t.target;
+COMMENT ON VIEW backfill.status IS 'one row a version: state, what is built, gates green, what to call next';
+
+CREATE VIEW backfill.partition WITH (security_barrier) AS
+SELECT v.name AS version, t.target, p.ordinal, p.name AS partition, p.bound, p.state, p.live, p.staged,
+	   p.rows, p.rejected, pg_size_pretty(p.bytes) AS size, p.elapsed, p.attempts
+  FROM backfill.bf_partition p
+  JOIN backfill.bf_version v ON v.id = p.version_id
+  JOIN backfill.bf_target t ON t.version_id = v.id
+ WHERE backfill.owns(t.target);
+COMMENT ON VIEW backfill.partition IS 'the partitions a version rebuilds, in bound order';
+
+CREATE VIEW backfill.evidence WITH (security_barrier) AS
+SELECT v.name AS version, e.gate, p.name AS partition, e.result, e.old, e.new, e.difference, e.expect, e.samples,
+	   e.measured_at, e.measured_by
+  FROM backfill.bf_evidence e
+  JOIN backfill.bf_version v ON v.id = e.version_id
+  JOIN backfill.bf_target t ON t.version_id = v.id
+  LEFT JOIN backfill.bf_partition p ON p.id = e.partition_id
+ WHERE backfill.owns(t.target);
+COMMENT ON VIEW backfill.evidence IS 'what every gate measured, every time';
+
+CREATE VIEW backfill.rejection WITH (security_barrier) AS
+SELECT v.name AS version, p.name AS partition, r.reason, r.row_data AS row
+  FROM backfill.bf_rejection r
+  JOIN backfill.bf_partition p ON p.id = r.partition_id
+  JOIN backfill.bf_version v ON v.id = p.version_id
+  JOIN backfill.bf_target t ON t.version_id = v.id
+ WHERE backfill.owns(t.target);
+COMMENT ON VIEW backfill.rejection IS 'rows of the rule that broke a bound, NOT NULL or CHECK of the target';
+
+CREATE VIEW backfill.history WITH (security_barrier) AS
+SELECT h.at, h.by_role, h.action, v.name AS version, h.target, h.replaces, h.swapped, h.unchanged, h.created,
+	   h.attempts, h.waited
+  FROM backfill.bf_history h
+  JOIN backfill.bf_version v ON v.id = h.version_id
+ WHERE backfill.owns(h.target) OR pg_has_role('pg_monitor', 'USAGE');
+COMMENT ON VIEW backfill.history IS 'every publication and rollback, in order';
+
+GRANT SELECT ON backfill.status, backfill.partition, backfill.evidence, backfill.rejection, backfill.history TO PUBLIC;
+
+--
+-- Helpers of the extension itself
+--
+
+CREATE FUNCTION backfill.guard() RETURNS trigger
+LANGUAGE c AS 'MODULE_PATHNAME', 'bf_guard';
+COMMENT ON FUNCTION backfill.guard() IS 'marks writes to attached leaves; refuses them on staged and retired tables';
+
+CREATE FUNCTION backfill.differs(anyelement, anyelement) RETURNS boolean
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'bf_differs';
+COMMENT ON FUNCTION backfill.differs(anyelement, anyelement) IS 'whether two values differ in their stored image (1.0 and 1.00 do)';
+
+--
+-- Public API, in the schema chosen at CREATE EXTENSION
+--
+
+CREATE FUNCTION backfill_create(
+	version text, target regclass, rule text,
+	range_from "any" DEFAULT NULL, range_to "any" DEFAULT NULL,
+	partitions regclass[] DEFAULT NULL, all_partitions boolean DEFAULT false,
+	parameters jsonb DEFAULT '{}', code_revision text DEFAULT NULL,
+	key text[] DEFAULT NULL, match text DEFAULT 'name',
+	gaps text DEFAULT 'error', step text DEFAULT NULL, partition_name text DEFAULT NULL,
+	late_changes text DEFAULT NULL, sources regclass[] DEFAULT NULL, allow_volatile boolean DEFAULT false,
+	max_rejections bigint DEFAULT 0, max_lost_keys bigint DEFAULT 0, max_gained_keys bigint DEFAULT NULL,
+	max_shrink text DEFAULT '20%', "replace" boolean DEFAULT false)
+RETURNS void LANGUAGE c VOLATILE AS 'MODULE_PATHNAME';
+
+CREATE FUNCTION backfill_add_gate(
+	version text, name text, total text DEFAULT NULL, query text DEFAULT NULL, expect text DEFAULT 'equal',
+	scope text DEFAULT 'partition', required boolean DEFAULT true)
+RETURNS void LANGUAGE c VOLATILE AS 'MODULE_PATHNAME';
+
+CREATE FUNCTION backfill_waive(version text, gate text, reason text)
+RETURNS void LANGUAGE c VOLATILE AS 'MODULE_PATHNAME';
+
+CREATE FUNCTION backfill_plan(version text,
+	OUT severity text, OUT object text, OUT finding text, OUT hint text)
+RETURNS SETOF record LANGUAGE c VOLATILE AS 'MODULE_PATHNAME';
+
+CREATE FUNCTION backfill_build(version text, workers int DEFAULT NULL,
+	OUT partition name, OUT state text, OUT rows bigint, OUT rejected bigint, OUT size text,
+	OUT elapsed interval, OUT attempts int, OUT error text)
+RETURNS SETOF record LANGUAGE c VOLATILE AS 'MODULE_PATHNAME';
+
+CREATE FUNCTION backfill_validate(version text,
+	OUT gate text, OUT result text, OUT partitions int, OUT old text, OUT new text, OUT difference text,
+	OUT expect text, OUT worst name)
+RETURNS SETOF record LANGUAGE c VOLATILE AS 'MODULE_PATHNAME';
+
+CREATE FUNCTION backfill_publish(version text, again boolean DEFAULT false,
+	OUT target regclass, OUT action text, OUT swapped int, OUT unchanged int, OUT created int, OUT replaces text,
+	OUT attempts int, OUT waited interval, OUT held interval)
+RETURNS SETOF record LANGUAGE c VOLATILE AS 'MODULE_PATHNAME';
+
+CREATE FUNCTION backfill_rollback(version text DEFAULT NULL, target regclass DEFAULT NULL, "to" text DEFAULT NULL,
+	on_writes text DEFAULT 'refuse',
+	OUT target regclass, OUT action text, OUT swapped int, OUT unchanged int, OUT created int, OUT replaces text,
+	OUT attempts int, OUT waited interval, OUT held interval)
+RETURNS SETOF record LANGUAGE c VOLATILE AS 'MODULE_PATHNAME';
+
+CREATE FUNCTION backfill_drop(version text)
+RETURNS void LANGUAGE c VOLATILE STRICT AS 'MODULE_PATHNAME';
+
+CREATE FUNCTION backfill_manifest(version text)
+RETURNS jsonb LANGUAGE c STABLE STRICT AS 'MODULE_PATHNAME';

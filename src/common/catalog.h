@@ -1,0 +1,64 @@
+/*
+ * catalog.h
+ *		The one SPI wrapper: identity switches, safe settings, typed arguments.
+ */
+#ifndef BF_CATALOG_H
+#define BF_CATALOG_H
+
+#include "backfill.h"
+
+#include "executor/spi.h"
+#include "funcapi.h"
+
+/* An open identity switch; close in reverse order.  Errors unwind it by (sub)transaction abort. */
+typedef struct BfIdentity
+{
+	Oid			save_userid;
+	int			save_sec_context;
+	int			save_nestlevel;
+} BfIdentity;
+
+/* Owner of the backfill catalog, search_path = pg_catalog, pg_temp. */
+extern void bf_catalog_enter(BfIdentity *id);
+/* Role (target owner), security-restricted, row_security off; search_path = pg_catalog, pg_temp. */
+extern void bf_owner_enter(BfIdentity *id, Oid role);
+extern void bf_identity_leave(BfIdentity *id);
+
+/* A result whose values live in the caller's memory context. */
+typedef struct BfRows
+{
+	int			nrows;
+	int			ncols;
+	Datum	   *values;			/* nrows * ncols, row by row */
+	bool	   *nulls;
+	TupleDesc	tupdesc;		/* copied too */
+} BfRows;
+
+#define BF_VALUE(r, row, col) ((r)->values[(row) * (r)->ncols + (col)])
+#define BF_ISNULL(r, row, col) ((r)->nulls[(row) * (r)->ncols + (col)])
+
+/*
+ * Runs one statement under the identity in force and returns its rows (NULL
+ * result is never returned; a command without rows gives nrows = processed,
+ * ncols = 0).  Arguments: nargs, then arrays (nulls may be NULL).
+ */
+extern BfRows *bf_sql(const char *sql, int nargs, Oid *types, Datum *values, const bool *nulls);
+/* The same as the catalog's owner: the only way to read or write bf_* tables. */
+extern BfRows *bf_catalog(const char *sql, int nargs, Oid *types, Datum *values, const bool *nulls);
+/* A statement without arguments or interest in rows, e.g. DDL; %-formatted, quoting is the caller's. */
+extern uint64 bf_exec(const char *fmt,...) pg_attribute_printf(1, 2);
+
+/* "schema"."name", quoted; errors out when the relation is gone. */
+extern char *bf_relname(Oid relid);
+/* text of one value or NULL */
+extern char *bf_rows_text(BfRows *rows, int row, int col);
+
+/* Appends every row of a catalog query to the result of the set-returning function being executed. */
+extern void bf_return_rows(FunctionCallInfo fcinfo, BfRows *rows);
+
+/* Argument helpers */
+extern Datum bf_text(const char *s);
+#define BF_ARGS(...) lengthof(((Oid[]){__VA_ARGS__})), ((Oid[]){__VA_ARGS__})
+#define BF_VALS(...) ((Datum[]){__VA_ARGS__})
+
+#endif							/* BF_CATALOG_H */

@@ -1,0 +1,21 @@
+/*
+ * version.h
+ *		Versions: the state table, lock-and-fetch, advance (owns bf_version, bf_target).
+ */
+#ifndef BF_VERSION_H
+#define BF_VERSION_H
+
+#include "backfill.h"
+
+/* Locks the name against other sessions without waiting (55006), checks membership in the owner (42501), reads. */
+extern BfVersion *bf_version_lock(const char *name);
+/* Reads without locking. */
+extern BfVersion *bf_version_get(const char *name);
+/* Moves to `to` through the const table; a wrong transition is 55000 with the next call as hint. */
+extern void bf_version_advance(BfVersion *v, BfState to, const char *by);
+extern const char *bf_state_name(BfState s);
+extern BfState bf_state_parse(const char *s);
+extern void bf_version_name_lock(const char *name);
+extern void bf_version_apply_settings(const BfVersion *v);
+
+#endif							/* BF_VERSION_H */
