@@ -1,0 +1,1130 @@
+/*
+ * rule.c
+ *		The rule: parse, named parameters, type check, volatility, and the
+ *		query that fills one leaf.
+ *
+ * Names of parameters are resolved by a parser hook, so no value ever becomes
+ * part of a text.  A rule is parsed twice in its life: as the DBA wrote it, at
+ * create time and under the DBA's search_path; and before each load from its
+ * canonical text, whose names are schema-qualified and therefore mean the same
+ * relations under the safe search_path that loads run with.
+ *
+ * The query of a load has three layers: the analysed rule; the target's
+ * columns in root order, coerced, omitted ones filled with their defaults; and
+ * the leaf's attributes in physical order with generated ones computed.  The
+ * layers meet by column name, because leaves differ from the root in column
+ * order and dropped columns.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/transam.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/analyze.h"
+#include "parser/parse_coerce.h"
+#include "parser/parse_collate.h"
+#include "parser/parse_node.h"
+#include "parser/parse_relation.h"
+#include "parser/parser.h"
+#include "rewrite/rewriteHandler.h"
+#include "tcop/tcopprot.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/partcache.h"
+#include "utils/regproc.h"
+#include "utils/rel.h"
+#include "utils/ruleutils.h"
+#include "utils/syscache.h"
+
+#include "define/rule.h"
+
+#define OMIT_BOUNDS_HINT "Omit the bounds; rows are filtered automatically."
+#define PARAMETER_QUALIFIER "rule"
+
+/* Param ids; parameter_names is indexed by id - 1. */
+#define PARAM_FROM 1
+#define PARAM_TO 2
+#define PARAM_PARAMETERS 3
+#define NUM_PARAMS 3
+
+static const char *const parameter_names[NUM_PARAMS] = {
+	"partition_from", "partition_to", "parameters"
+};
+
+/* A rule while it is being parsed and matched; lives for one call. */
+typedef struct RuleParse
+{
+	const BfVersion *v;
+	const char *text;			/* what is parsed; error positions point into it */
+	Relation	root;
+	Oid			key_type;		/* InvalidOid: no bound may be named */
+	Oid			key_collation;
+	bool		names_bounds;	/* set by the parser hook */
+	Query	   *query;			/* analysed, not rewritten */
+	ParseState *pstate;			/* positions of errors found after analysis */
+	TargetEntry **source;		/* by root attno - 1; NULL: default, generated or dropped */
+	ErrorContextCallback errcallback;
+} RuleParse;
+
+/* How a rule uses `parameters`. */
+typedef struct ParameterUse
+{
+	List	   *read;			/* of Const *: keys whose value is read */
+	List	   *names;			/* of char *, parallel to read */
+	List	   *tested;			/* of char *: keys whose existence is asked */
+	bool		opaque;			/* used in a way that hides which keys are read */
+} ParameterUse;
+
+typedef struct Audit
+{
+	const BfVersion *v;
+	BfRuleInfo *info;
+} Audit;
+
+typedef struct LeafMap
+{
+	Relation	leaf;
+	Query	   *middle;
+} LeafMap;
+
+static void parse_begin(RuleParse *rp, const BfVersion *v, const char *text);
+static void parse_end(RuleParse *rp);
+static void rule_error_callback(void *arg);
+static void lookup_key(RuleParse *rp);
+static RawStmt *parse_select(RuleParse *rp);
+static void setup_parser(ParseState *pstate, void *arg);
+static Node *resolve_column(ParseState *pstate, ColumnRef *cref, Node *var);
+static int	parameter_id(const ColumnRef *cref, bool *qualified);
+static void check_plain_select(RuleParse *rp);
+static bool row_marks_walker(Node *node, void *context);
+static void match_columns(RuleParse *rp);
+static void match_by_name(RuleParse *rp);
+static void match_one_name(RuleParse *rp, TargetEntry *te);
+static void match_by_position(RuleParse *rp);
+static Query *middle_query(RuleParse *rp);
+static Expr *column_expr(RuleParse *rp, Form_pg_attribute att);
+static Expr *coerced_column(RuleParse *rp, Form_pg_attribute att, TargetEntry *te);
+static Query *wrap_query(Query *inner, List *targetlist, List *quals);
+static void check_parameters(RuleParse *rp);
+static bool parameter_use_walker(Node *node, void *context);
+static bool note_operator(OpExpr *op, ParameterUse *use);
+static bool note_key(List **names, List **consts, Node *node);
+static bool note_path(List **names, List **consts, Node *node, bool first_only);
+static Node *skip_relabel(Node *node);
+static bool is_parameters(Node *node);
+static List *parameter_keys(Jsonb *parameters);
+static bool list_has(List *names, const char *name);
+static List *list_add(List *names, const char *name);
+static char *join_names(List *names, bool quoted);
+static char *canonical_text(Query *query);
+static char *name_parameters(const char *sql);
+static bool audit_walker(Node *node, void *context);
+static bool audit_function(Oid func_id, void *context);
+static void audit_relation(Audit *audit, RangeTblEntry *rte);
+static void audit_foreign_children(Audit *audit, Oid relid);
+static void check_audit(Audit *audit);
+static const char *sql_value_name(SQLValueFunction *svf);
+static List *filled_columns(RuleParse *rp);
+static Query *leaf_query(Query *middle, Relation leaf, List *quals);
+static Expr *leaf_expr(LeafMap *map, Form_pg_attribute att);
+static Node *leaf_mutator(Node *node, void *context);
+static Var *middle_var(LeafMap *map, Form_pg_attribute att);
+static ParamListInfo parameter_values(RuleParse *rp, const char *lower, const char *upper);
+static Datum bound_value(Oid type, const char *text, bool is_upper);
+static bool has_infinity(Oid type);
+
+BfRuleInfo *
+bf_rule_analyze(const BfVersion *v)
+{
+	BfRuleInfo *info = palloc0(sizeof(BfRuleInfo));
+	RuleParse	rp;
+	Audit		audit = {v, info};
+	List	   *rewritten;
+
+	parse_begin(&rp, v, v->rule);
+	check_parameters(&rp);
+	info->names_bounds = rp.names_bounds;
+	info->columns = filled_columns(&rp);
+	info->canonical = canonical_text(rp.query);
+
+	/* Coercions and the defaults of omitted columns are audited with the rule. */
+	rewritten = pg_rewrite_query(middle_query(&rp));
+	if (list_length(rewritten) != 1)
+		elog(ERROR, "rule of version \"%s\" was rewritten to %d queries", v->name, list_length(rewritten));
+	audit_walker(linitial(rewritten), &audit);
+	check_audit(&audit);
+
+	parse_end(&rp);
+	return info;
+}
+
+BfRuleQuery *
+bf_rule_query(const BfVersion *v, Relation leaf, List *bound_qual, List *inner_qual,
+			  const char *lower, const char *upper)
+{
+	BfRuleQuery *result = palloc0(sizeof(BfRuleQuery));
+	RuleParse	rp;
+
+	parse_begin(&rp, v, v->rule_canonical ? v->rule_canonical : v->rule);
+	result->filtered = !rp.names_bounds;
+	result->query = leaf_query(middle_query(&rp), leaf, rp.names_bounds ? inner_qual : bound_qual);
+	result->params = parameter_values(&rp, lower, upper);
+	parse_end(&rp);
+	return result;
+}
+
+/*
+ * Parses, analyses and matches to the target's columns.  From here to
+ * parse_end every error says which rule it is about.
+ */
+static void
+parse_begin(RuleParse *rp, const BfVersion *v, const char *text)
+{
+	memset(rp, 0, sizeof(*rp));
+	rp->v = v;
+	rp->text = text;
+	rp->errcallback.callback = rule_error_callback;
+	rp->errcallback.arg = rp;
+	rp->errcallback.previous = error_context_stack;
+	error_context_stack = &rp->errcallback;
+
+	rp->root = relation_open(v->target, AccessShareLock);
+	lookup_key(rp);
+	rp->pstate = make_parsestate(NULL);
+	rp->pstate->p_sourcetext = text;
+	rp->query = parse_analyze_withcb(parse_select(rp), text, setup_parser, rp, NULL);
+	check_plain_select(rp);
+	match_columns(rp);
+}
+
+/* Locks are kept: the target must not change between analysis and use. */
+static void
+parse_end(RuleParse *rp)
+{
+	free_parsestate(rp->pstate);
+	relation_close(rp->root, NoLock);
+	error_context_stack = rp->errcallback.previous;
+}
+
+/*
+ * An error cursor set while the rule is parsed counts characters of the rule,
+ * not of what the client sent, so it becomes an internal position (as SPI does).
+ */
+static void
+rule_error_callback(void *arg)
+{
+	RuleParse  *rp = arg;
+	int			position = geterrposition();
+
+	if (position > 0)
+	{
+		errposition(0);
+		internalerrposition(position);
+		internalerrquery(rp->text);
+	}
+	errcontext("rule of version \"%s\"", rp->v->name);
+}
+
+static void
+lookup_key(RuleParse *rp)
+{
+	PartitionKey key;
+
+	if (rp->root->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+		return;
+	key = RelationGetPartitionKey(rp->root);
+	if (key->strategy != PARTITION_STRATEGY_RANGE || key->partnatts != 1)
+		return;
+	rp->key_type = key->parttypid[0];
+	rp->key_collation = key->parttypcoll[0];
+}
+
+static RawStmt *
+parse_select(RuleParse *rp)
+{
+	List	   *statements = raw_parser(rp->text, RAW_PARSE_DEFAULT);
+	RawStmt    *raw;
+
+	if (list_length(statements) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_SYNTAX_ERROR),
+				 errmsg("a rule must be exactly one SELECT statement, but this one has %d statements",
+						list_length(statements))));
+	raw = linitial_node(RawStmt, statements);
+	if (!IsA(raw->stmt, SelectStmt))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a rule must be a SELECT statement"),
+				 parser_errposition(rp->pstate, raw->stmt_location)));
+	return raw;
+}
+
+/*
+ * Literals of the top level stay unknown until they meet the target's column,
+ * as in INSERT ... SELECT; otherwise '2026-01-01' would be a text that cannot
+ * be assigned to a date.
+ */
+static void
+setup_parser(ParseState *pstate, void *arg)
+{
+	pstate->p_ref_hook_state = arg;
+	pstate->p_post_columnref_hook = resolve_column;
+	pstate->p_resolve_unknowns = false;
+}
+
+static Node *
+resolve_column(ParseState *pstate, ColumnRef *cref, Node *var)
+{
+	RuleParse  *rp = pstate->p_ref_hook_state;
+	bool		qualified;
+	int			id = parameter_id(cref, &qualified);
+	Param	   *param;
+
+	if (id == 0)
+		return NULL;
+	if (var != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_AMBIGUOUS_COLUMN),
+				 errmsg("\"%s\" could be a parameter of the rule or a column of a source", NameListToString(cref->fields)),
+				 qualified ? errhint("Give the table another alias than \"%s\".", PARAMETER_QUALIFIER) :
+				 errhint("Write \"%s.%s\" for the parameter, or qualify the column by its table.",
+						 PARAMETER_QUALIFIER, parameter_names[id - 1]),
+				 parser_errposition(pstate, cref->location)));
+	if (id != PARAM_PARAMETERS && !OidIsValid(rp->key_type))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("\"%s\" needs a target partitioned by RANGE on a single key", parameter_names[id - 1]),
+				 errhint(OMIT_BOUNDS_HINT),
+				 parser_errposition(pstate, cref->location)));
+
+	param = makeNode(Param);
+	param->paramkind = PARAM_EXTERN;
+	param->paramid = id;
+	param->paramtype = (id == PARAM_PARAMETERS) ? JSONBOID : rp->key_type;
+	/* No typmod: the bound of an open side is an infinity, which none may hold. */
+	param->paramtypmod = -1;
+	param->paramcollid = (id == PARAM_PARAMETERS) ? InvalidOid : rp->key_collation;
+	param->location = cref->location;
+	rp->names_bounds |= (id != PARAM_PARAMETERS);
+	return (Node *) param;
+}
+
+/* The parameter a column reference names, 0 when none. */
+static int
+parameter_id(const ColumnRef *cref, bool *qualified)
+{
+	Node	   *first = linitial(cref->fields);
+	Node	   *last = llast(cref->fields);
+
+	*qualified = list_length(cref->fields) == 2;
+	if (list_length(cref->fields) > 2 || !IsA(first, String) || !IsA(last, String))
+		return 0;
+	if (*qualified && strcmp(strVal(first), PARAMETER_QUALIFIER) != 0)
+		return 0;
+	for (int i = 0; i < NUM_PARAMS; i++)
+	{
+		if (strcmp(strVal(last), parameter_names[i]) == 0)
+			return i + 1;
+	}
+	return 0;
+}
+
+static void
+check_plain_select(RuleParse *rp)
+{
+	/* SELECT INTO has become CREATE TABLE AS by now. */
+	if (rp->query->commandType != CMD_SELECT)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a rule must not create a table: SELECT INTO is not allowed")));
+	if (rp->query->hasModifyingCTE)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a rule must not contain data-modifying statements in WITH")));
+	row_marks_walker((Node *) rp->query, NULL);
+}
+
+static bool
+row_marks_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		if (((Query *) node)->rowMarks != NIL)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("a rule must not lock rows: FOR UPDATE and FOR SHARE are not allowed")));
+		return query_tree_walker((Query *) node, row_marks_walker, context, 0);
+	}
+	return expression_tree_walker(node, row_marks_walker, context);
+}
+
+static void
+match_columns(RuleParse *rp)
+{
+	rp->source = palloc0(sizeof(TargetEntry *) * RelationGetDescr(rp->root)->natts);
+	if (rp->v->match_position)
+		match_by_position(rp);
+	else
+		match_by_name(rp);
+}
+
+static void
+match_by_name(RuleParse *rp)
+{
+	TupleDesc	desc = RelationGetDescr(rp->root);
+	List	   *missing = NIL;
+	ListCell   *lc;
+
+	foreach(lc, rp->query->targetList)
+	{
+		TargetEntry *te = lfirst(lc);
+
+		if (!te->resjunk)
+			match_one_name(rp, te);
+	}
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (att->attisdropped || att->attgenerated || rp->source[i] != NULL)
+			continue;
+		if (build_column_default(rp->root, att->attnum) == NULL)
+			missing = lappend(missing, NameStr(att->attname));
+	}
+	if (missing != NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("rule returns no column for %s of \"%s\"",
+						join_names(missing, true), RelationGetRelationName(rp->root)),
+				 errhint("Columns are matched by name; a column may be left out only when it has a default.")));
+}
+
+static void
+match_one_name(RuleParse *rp, TargetEntry *te)
+{
+	AttrNumber	attno = get_attnum(RelationGetRelid(rp->root), te->resname);
+	int			position = exprLocation((Node *) te->expr);
+
+	if (attno <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("column \"%s\" of the rule does not exist in \"%s\"",
+						te->resname, RelationGetRelationName(rp->root)),
+				 errhint("Columns are matched by name; rename it with AS, or use match => 'position'."),
+				 parser_errposition(rp->pstate, position)));
+	if (TupleDescAttr(RelationGetDescr(rp->root), attno - 1)->attgenerated)
+		ereport(ERROR,
+				(errcode(ERRCODE_GENERATED_ALWAYS),
+				 errmsg("rule cannot fill generated column \"%s\"", te->resname),
+				 errhint("Leave it out; it is computed from the other columns."),
+				 parser_errposition(rp->pstate, position)));
+	if (rp->source[attno - 1] != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_COLUMN),
+				 errmsg("rule returns column \"%s\" more than once", te->resname),
+				 parser_errposition(rp->pstate, position)));
+	rp->source[attno - 1] = te;
+}
+
+static void
+match_by_position(RuleParse *rp)
+{
+	TupleDesc	desc = RelationGetDescr(rp->root);
+	int			expected = 0;
+	int			given = 0;
+	ListCell   *lc;
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (!att->attisdropped && !att->attgenerated)
+			expected++;
+	}
+	foreach(lc, rp->query->targetList)
+		given += !((TargetEntry *) lfirst(lc))->resjunk;
+	if (given != expected)
+		ereport(ERROR,
+				(errcode(ERRCODE_SYNTAX_ERROR),
+				 errmsg("rule returns too %s columns for \"%s\"",
+						given < expected ? "few" : "many", RelationGetRelationName(rp->root)),
+				 errdetail("The rule returns %d columns, and the target has %d that are not generated.",
+						   given, expected)));
+
+	lc = list_head(rp->query->targetList);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (att->attisdropped || att->attgenerated)
+			continue;
+		while (((TargetEntry *) lfirst(lc))->resjunk)
+			lc = lnext(rp->query->targetList, lc);
+		rp->source[i] = lfirst(lc);
+		lc = lnext(rp->query->targetList, lc);
+	}
+}
+
+/* The target's columns but the generated ones, in root order. */
+static Query *
+middle_query(RuleParse *rp)
+{
+	TupleDesc	desc = RelationGetDescr(rp->root);
+	List	   *targetlist = NIL;
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (att->attisdropped || att->attgenerated)
+			continue;
+		targetlist = lappend(targetlist,
+							 makeTargetEntry(column_expr(rp, att), list_length(targetlist) + 1,
+											 pstrdup(NameStr(att->attname)), false));
+	}
+	return wrap_query(copyObject(rp->query), targetlist, NIL);
+}
+
+static Expr *
+column_expr(RuleParse *rp, Form_pg_attribute att)
+{
+	TargetEntry *te = rp->source[att->attnum - 1];
+
+	if (te == NULL)
+		return (Expr *) build_column_default(rp->root, att->attnum);
+	return coerced_column(rp, att, te);
+}
+
+static Expr *
+coerced_column(RuleParse *rp, Form_pg_attribute att, TargetEntry *te)
+{
+	Oid			type = exprType((Node *) te->expr);
+	Node	   *expr;
+
+	/* Only as a literal does an unknown meet the column's input function at once. */
+	if (type == UNKNOWNOID && IsA(te->expr, Const))
+		expr = copyObject((Node *) te->expr);
+	else
+		expr = (Node *) makeVar(1, te->resno, type, exprTypmod((Node *) te->expr),
+								exprCollation((Node *) te->expr), 0);
+	expr = coerce_to_target_type(rp->pstate, expr, type, att->atttypid, att->atttypmod,
+								 COERCION_ASSIGNMENT, COERCE_IMPLICIT_CAST, -1);
+	if (expr == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" is of type %s but expression is of type %s",
+						NameStr(att->attname), format_type_be(att->atttypid), format_type_be(type)),
+				 errhint("You will need to rewrite or cast the expression."),
+				 parser_errposition(rp->pstate, exprLocation((Node *) te->expr))));
+	assign_expr_collations(rp->pstate, expr);
+	return (Expr *) expr;
+}
+
+/* SELECT targetlist FROM (inner) WHERE quals; Vars of both have varno 1. */
+static Query *
+wrap_query(Query *inner, List *targetlist, List *quals)
+{
+	ParseState *pstate = make_parsestate(NULL);
+	ParseNamespaceItem *item;
+	RangeTblRef *ref = makeNode(RangeTblRef);
+	Query	   *query = makeNode(Query);
+
+	item = addRangeTableEntryForSubquery(pstate, inner, makeAlias(PARAMETER_QUALIFIER, NIL), false, true);
+	ref->rtindex = item->p_rtindex;
+	query->commandType = CMD_SELECT;
+	query->querySource = QSRC_ORIGINAL;
+	query->canSetTag = true;
+	query->rtable = pstate->p_rtable;
+	query->jointree = makeFromExpr(list_make1(ref), quals == NIL ? NULL : (Node *) make_ands_explicit(quals));
+	query->targetList = targetlist;
+	query->stmt_location = -1;
+	free_parsestate(pstate);
+	return query;
+}
+
+/*
+ * A key that is read but not given is a typo, hence an error; a key that is
+ * given but not read may be one.  A rule that itself asks whether a key exists
+ * knows that it may be absent.
+ */
+static void
+check_parameters(RuleParse *rp)
+{
+	ParameterUse use = {NIL};
+	List	   *keys = parameter_keys(rp->v->parameters);
+	List	   *unused = NIL;
+	ListCell   *lc;
+	ListCell   *name;
+
+	parameter_use_walker((Node *) rp->query, &use);
+
+	forboth(lc, use.read, name, use.names)
+	{
+		if (list_has(keys, lfirst(name)) || list_has(use.tested, lfirst(name)))
+			continue;
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("rule reads key \"%s\", which parameters does not have", (char *) lfirst(name)),
+				 keys == NIL ? errhint("Give it in parameters, which is empty.") :
+				 errhint("The keys of parameters are %s.", join_names(keys, true)),
+				 parser_errposition(rp->pstate, ((Const *) lfirst(lc))->location)));
+	}
+
+	if (use.opaque)
+		return;
+	foreach(lc, keys)
+	{
+		if (!list_has(use.names, lfirst(lc)) && !list_has(use.tested, lfirst(lc)))
+			unused = lappend(unused, lfirst(lc));
+	}
+	if (unused != NIL)
+		ereport(WARNING,
+				(errmsg("rule does not use all of parameters"),
+				 errdetail("The rule never reads %s.", join_names(unused, true))));
+}
+
+static bool
+parameter_use_walker(Node *node, void *context)
+{
+	ParameterUse *use = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, parameter_use_walker, context, 0);
+	if (IsA(node, OpExpr) && note_operator((OpExpr *) node, use))
+		return false;
+	if (IsA(node, SubscriptingRef))
+	{
+		SubscriptingRef *ref = (SubscriptingRef *) node;
+
+		if (is_parameters((Node *) ref->refexpr) && ref->refupperindexpr != NIL &&
+			note_key(&use->names, &use->read, linitial(ref->refupperindexpr)))
+			return expression_tree_walker((Node *) ref->refupperindexpr, parameter_use_walker, context);
+	}
+	if (is_parameters(node))
+		use->opaque = true;
+	return expression_tree_walker(node, parameter_use_walker, context);
+}
+
+/* True when op applies a constant key to `parameters`; then nothing below it is left to look at. */
+static bool
+note_operator(OpExpr *op, ParameterUse *use)
+{
+	Node	   *right;
+
+	if (list_length(op->args) != 2 || !is_parameters(linitial(op->args)))
+		return false;
+	right = lsecond(op->args);
+	switch (op->opfuncid)
+	{
+		case F_JSONB_OBJECT_FIELD:
+		case F_JSONB_OBJECT_FIELD_TEXT:
+			return note_key(&use->names, &use->read, right);
+		case F_JSONB_EXTRACT_PATH:
+		case F_JSONB_EXTRACT_PATH_TEXT:
+			return note_path(&use->names, &use->read, right, true);
+		case F_JSONB_EXISTS:
+			return note_key(&use->tested, NULL, right);
+		case F_JSONB_EXISTS_ANY:
+		case F_JSONB_EXISTS_ALL:
+			return note_path(&use->tested, NULL, right, false);
+		default:
+			return false;
+	}
+}
+
+static bool
+note_key(List **names, List **consts, Node *node)
+{
+	Const	   *key = (Const *) skip_relabel(node);
+
+	if (!IsA(key, Const) || key->constisnull || key->consttype != TEXTOID)
+		return false;
+	*names = lappend(*names, TextDatumGetCString(key->constvalue));
+	if (consts)
+		*consts = lappend(*consts, key);
+	return true;
+}
+
+/* A constant text[]: its first element is a key, or every one is. */
+static bool
+note_path(List **names, List **consts, Node *node, bool first_only)
+{
+	Const	   *path = (Const *) skip_relabel(node);
+	Datum	   *elems;
+	bool	   *nulls;
+	int			nelems;
+
+	if (!IsA(path, Const) || path->constisnull || path->consttype != TEXTARRAYOID)
+		return false;
+	deconstruct_array(DatumGetArrayTypeP(path->constvalue), TEXTOID, -1, false, TYPALIGN_INT,
+					  &elems, &nulls, &nelems);
+	if (nelems == 0 || nulls[0])
+		return false;
+	for (int i = 0; i < (first_only ? 1 : nelems); i++)
+	{
+		if (nulls[i])
+			continue;
+		*names = lappend(*names, TextDatumGetCString(elems[i]));
+		if (consts)
+			*consts = lappend(*consts, path);
+	}
+	return true;
+}
+
+static Node *
+skip_relabel(Node *node)
+{
+	while (node && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return node;
+}
+
+static bool
+is_parameters(Node *node)
+{
+	return node && IsA(node, Param) &&
+		((Param *) node)->paramkind == PARAM_EXTERN &&
+		((Param *) node)->paramid == PARAM_PARAMETERS;
+}
+
+/* Top-level keys, as char *. */
+static List *
+parameter_keys(Jsonb *parameters)
+{
+	List	   *keys = NIL;
+	JsonbIterator *it;
+	JsonbValue	value;
+	JsonbIteratorToken token;
+
+	if (parameters == NULL)
+		return NIL;
+	it = JsonbIteratorInit(&parameters->root);
+	/* Skipping nested values keeps their keys out. */
+	while ((token = JsonbIteratorNext(&it, &value, true)) != WJB_DONE)
+	{
+		if (token == WJB_KEY)
+			keys = lappend(keys, pnstrdup(value.val.string.val, value.val.string.len));
+	}
+	return keys;
+}
+
+static bool
+list_has(List *names, const char *name)
+{
+	ListCell   *lc;
+
+	foreach(lc, names)
+	{
+		if (strcmp(lfirst(lc), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static List *
+list_add(List *names, const char *name)
+{
+	return list_has(names, name) ? names : lappend(names, pstrdup(name));
+}
+
+static char *
+join_names(List *names, bool quoted)
+{
+	StringInfoData buf;
+	ListCell   *lc;
+
+	initStringInfo(&buf);
+	foreach(lc, names)
+		appendStringInfo(&buf, quoted ? "%s\"%s\"" : "%s%s", buf.len > 0 ? ", " : "", (char *) lfirst(lc));
+	return buf.data;
+}
+
+/*
+ * The rule with every name qualified that pg_catalog does not hold, and
+ * constants written so that no setting changes how they are read back.
+ */
+static char *
+canonical_text(Query *query)
+{
+	static const char *const settings[][2] = {
+		{"search_path", "pg_catalog, pg_temp"},
+		{"DateStyle", "ISO"},
+		{"IntervalStyle", "postgres"},
+		{"extra_float_digits", "3"},
+		{"quote_all_identifiers", "off"},
+	};
+	int			level = NewGUCNestLevel();
+	char	   *text;
+
+	for (int i = 0; i < lengthof(settings); i++)
+		(void) set_config_option(settings[i][0], settings[i][1], PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
+	text = pg_get_querydef(copyObject(query), false);
+	AtEOXact_GUC(true, level);
+
+	while (*text == ' ')
+		text++;
+	return name_parameters(text);
+}
+
+/*
+ * Deparsed parameters are $1 to $3; give them back their names.  A deparsed
+ * text quotes plainly: quotes inside quotes are always doubled, a $ in an
+ * identifier is always quoted, and there are neither comments nor dollar quotes.
+ */
+static char *
+name_parameters(const char *sql)
+{
+	StringInfoData buf;
+	char		quote = '\0';
+
+	initStringInfo(&buf);
+	for (const char *p = sql; *p; p++)
+	{
+		if (quote == '\0' && *p == '$' && p[1] >= '1' && p[1] <= '0' + NUM_PARAMS)
+		{
+			p++;
+			appendStringInfo(&buf, "%s.%s", PARAMETER_QUALIFIER, parameter_names[*p - '1']);
+			continue;
+		}
+		if (quote != '\0' && *p == quote)
+			quote = '\0';
+		else if (quote == '\0' && (*p == '\'' || *p == '"'))
+			quote = *p;
+		appendStringInfoCharMacro(&buf, *p);
+	}
+	return buf.data;
+}
+
+/* Collects what the rewritten query reads and calls. */
+static bool
+audit_walker(Node *node, void *context)
+{
+	Audit	   *audit = context;
+
+	if (node == NULL)
+		return false;
+	CHECK_FOR_INTERRUPTS();
+	if (IsA(node, Query))
+	{
+		/* Views are expanded by now, and one may lock rows too. */
+		if (((Query *) node)->rowMarks != NIL)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("a rule must not read a view that locks rows")));
+		return query_tree_walker((Query *) node, audit_walker, context, QTW_EXAMINE_RTES_BEFORE);
+	}
+	if (IsA(node, RangeTblEntry))
+	{
+		audit_relation(audit, (RangeTblEntry *) node);
+		return false;
+	}
+	if (IsA(node, SQLValueFunction))
+		audit->info->stable = list_add(audit->info->stable, sql_value_name((SQLValueFunction *) node));
+	else if (IsA(node, NextValueExpr))
+		audit->info->volatile_ = list_add(audit->info->volatile_, "nextval(regclass)");
+	else if (IsA(node, TableSampleClause) && ((TableSampleClause *) node)->repeatable == NULL)
+		audit->info->volatile_ = list_add(audit->info->volatile_, "TABLESAMPLE without REPEATABLE");
+	else
+		(void) check_functions_in_node(node, audit_function, context);
+	return expression_tree_walker(node, audit_walker, context);
+}
+
+/* Always false, so that every function of a node is seen. */
+static bool
+audit_function(Oid func_id, void *context)
+{
+	Audit	   *audit = context;
+	char		kind = func_volatile(func_id);
+	HeapTuple	tuple;
+	Oid			language;
+
+	if (kind == PROVOLATILE_IMMUTABLE)
+		return false;
+	if (kind == PROVOLATILE_STABLE)
+		audit->info->stable = list_add(audit->info->stable, format_procedure(func_id));
+	else
+		audit->info->volatile_ = list_add(audit->info->volatile_, format_procedure(func_id));
+
+	if (func_id < FirstNormalObjectId || audit->v->sources_declared)
+		return false;
+	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(func_id));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", func_id);
+	language = ((Form_pg_proc) GETSTRUCT(tuple))->prolang;
+	ReleaseSysCache(tuple);
+	if (language != INTERNALlanguageId && language != ClanguageId)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("rule calls function %s, which may read relations that cannot be seen", format_procedure(func_id)),
+				 errhint("Declare the relations it reads with sources => '{...}', or '{}' when it reads none.")));
+	return false;
+}
+
+static void
+audit_relation(Audit *audit, RangeTblEntry *rte)
+{
+	BfRuleInfo *info = audit->info;
+
+	if (rte->rtekind != RTE_RELATION)
+		return;
+	switch (rte->relkind)
+	{
+		case RELKIND_FOREIGN_TABLE:
+			info->foreign_ = list_append_unique_oid(info->foreign_, rte->relid);
+			/* FALLTHROUGH */
+		case RELKIND_RELATION:
+		case RELKIND_PARTITIONED_TABLE:
+		case RELKIND_MATVIEW:
+			info->sources = list_append_unique_oid(info->sources, rte->relid);
+			if (rte->inh)
+				audit_foreign_children(audit, rte->relid);
+			break;
+		case RELKIND_SEQUENCE:
+			/* A sequence is read as it is now, not as a snapshot sees it. */
+			info->volatile_ = list_add(info->volatile_, psprintf("sequence %s", get_rel_name(rte->relid)));
+			break;
+		default:
+			/* Views are expanded; what is left of them here is for permissions. */
+			break;
+	}
+}
+
+/* A foreign partition of a local source is no more pinned than a foreign source. */
+static void
+audit_foreign_children(Audit *audit, Oid relid)
+{
+	List	   *children = find_all_inheritors(relid, NoLock, NULL);
+	ListCell   *lc;
+
+	foreach(lc, children)
+	{
+		Oid			child = lfirst_oid(lc);
+
+		if (get_rel_relkind(child) != RELKIND_FOREIGN_TABLE)
+			continue;
+		audit->info->foreign_ = list_append_unique_oid(audit->info->foreign_, child);
+		audit->info->sources = list_append_unique_oid(audit->info->sources, child);
+	}
+	list_free(children);
+}
+
+static void
+check_audit(Audit *audit)
+{
+	ListCell   *lc;
+
+	if (audit->info->volatile_ != NIL && !audit->v->allow_volatile)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("rule is volatile: building it twice could give different rows"),
+				 errdetail("Volatile: %s.", join_names(audit->info->volatile_, false)),
+				 errhint("Use allow_volatile => true to accept this.")));
+	foreach(lc, audit->info->foreign_)
+	{
+		Oid			relid = lfirst_oid(lc);
+
+		if (!list_member_oid(audit->v->sources_extra, relid))
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("rule reads foreign table \"%s\", which no snapshot can pin", get_rel_name(relid)),
+					 errhint("Name it in sources => '{...}' to accept this.")));
+	}
+}
+
+static const char *
+sql_value_name(SQLValueFunction *svf)
+{
+	static const char *const names[] = {
+		[SVFOP_CURRENT_DATE] = "current_date",
+		[SVFOP_CURRENT_TIME] = "current_time",
+		[SVFOP_CURRENT_TIME_N] = "current_time",
+		[SVFOP_CURRENT_TIMESTAMP] = "current_timestamp",
+		[SVFOP_CURRENT_TIMESTAMP_N] = "current_timestamp",
+		[SVFOP_LOCALTIME] = "localtime",
+		[SVFOP_LOCALTIME_N] = "localtime",
+		[SVFOP_LOCALTIMESTAMP] = "localtimestamp",
+		[SVFOP_LOCALTIMESTAMP_N] = "localtimestamp",
+		[SVFOP_CURRENT_ROLE] = "current_role",
+		[SVFOP_CURRENT_USER] = "current_user",
+		[SVFOP_USER] = "user",
+		[SVFOP_SESSION_USER] = "session_user",
+		[SVFOP_CURRENT_CATALOG] = "current_catalog",
+		[SVFOP_CURRENT_SCHEMA] = "current_schema",
+	};
+
+	return names[svf->op];
+}
+
+/* The target's columns that the rule itself returns, in target order. */
+static List *
+filled_columns(RuleParse *rp)
+{
+	TupleDesc	desc = RelationGetDescr(rp->root);
+	List	   *columns = NIL;
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (rp->source[i] != NULL)
+			columns = lappend(columns, pstrdup(NameStr(TupleDescAttr(desc, i)->attname)));
+	}
+	return columns;
+}
+
+/* One entry per attribute of the leaf, in physical order, of the rows that satisfy quals. */
+static Query *
+leaf_query(Query *middle, Relation leaf, List *quals)
+{
+	LeafMap		map = {leaf, middle};
+	TupleDesc	desc = RelationGetDescr(leaf);
+	List	   *targetlist = NIL;
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		targetlist = lappend(targetlist,
+							 makeTargetEntry(leaf_expr(&map, att), i + 1, pstrdup(NameStr(att->attname)), false));
+	}
+	quals = (List *) leaf_mutator((Node *) quals, &map);
+	return wrap_query(middle, targetlist, quals);
+}
+
+static Expr *
+leaf_expr(LeafMap *map, Form_pg_attribute att)
+{
+	Node	   *expr;
+
+	if (att->attisdropped)
+		return (Expr *) makeNullConst(INT4OID, -1, InvalidOid);
+	if (!att->attgenerated)
+		return (Expr *) middle_var(map, att);
+	/* A virtual column, which newer servers know, stores nothing. */
+	if (att->attgenerated != ATTRIBUTE_GENERATED_STORED)
+		return (Expr *) makeNullConst(att->atttypid, att->atttypmod, att->attcollation);
+	expr = build_column_default(map->leaf, att->attnum);
+	if (expr == NULL)
+		elog(ERROR, "no generation expression found for column \"%s\" of \"%s\"",
+			 NameStr(att->attname), RelationGetRelationName(map->leaf));
+	return (Expr *) leaf_mutator(expr, map);
+}
+
+/* Makes an expression over the leaf's attributes one over the middle layer. */
+static Node *
+leaf_mutator(Node *node, void *context)
+{
+	LeafMap    *map = context;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var))
+	{
+		Var		   *var = (Var *) node;
+
+		if (var->varattno <= 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("\"%s\" depends on a system column or a whole row", RelationGetRelationName(map->leaf)),
+					 errdetail("Its generated columns and partition bounds must use ordinary columns only.")));
+		return (Node *) middle_var(map, TupleDescAttr(RelationGetDescr(map->leaf), var->varattno - 1));
+	}
+	return expression_tree_mutator(node, leaf_mutator, context);
+}
+
+static Var *
+middle_var(LeafMap *map, Form_pg_attribute att)
+{
+	ListCell   *lc;
+
+	foreach(lc, map->middle->targetList)
+	{
+		TargetEntry *te = lfirst(lc);
+
+		if (strcmp(te->resname, NameStr(att->attname)) == 0)
+			return makeVar(1, te->resno, att->atttypid, att->atttypmod, att->attcollation, 0);
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_COLUMN),
+			 errmsg("column \"%s\" of \"%s\" is not a column of the target that a rule can fill",
+					NameStr(att->attname), RelationGetRelationName(map->leaf))));
+}
+
+static ParamListInfo
+parameter_values(RuleParse *rp, const char *lower, const char *upper)
+{
+	ParamListInfo params = makeParamList(NUM_PARAMS);
+
+	for (int i = 0; i < NUM_PARAMS; i++)
+	{
+		params->params[i].isnull = true;
+		params->params[i].pflags = PARAM_FLAG_CONST;
+		params->params[i].ptype = (i + 1 == PARAM_PARAMETERS) ? JSONBOID : rp->key_type;
+	}
+	/* Bounds that the rule does not name need not have a value: the key's type may lack one. */
+	if (rp->names_bounds)
+	{
+		params->params[PARAM_FROM - 1].value = bound_value(rp->key_type, lower, false);
+		params->params[PARAM_FROM - 1].isnull = false;
+		params->params[PARAM_TO - 1].value = bound_value(rp->key_type, upper, true);
+		params->params[PARAM_TO - 1].isnull = false;
+	}
+	if (rp->v->parameters != NULL)
+	{
+		params->params[PARAM_PARAMETERS - 1].value = JsonbPGetDatum(rp->v->parameters);
+		params->params[PARAM_PARAMETERS - 1].isnull = false;
+	}
+	return params;
+}
+
+static Datum
+bound_value(Oid type, const char *text, bool is_upper)
+{
+	Oid			input;
+	Oid			ioparam;
+
+	if (text == NULL)
+	{
+		if (!has_infinity(getBaseType(type)))
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("type %s has no infinity to give as \"%s\" of a partition that is open on that side",
+							format_type_be(type), parameter_names[(is_upper ? PARAM_TO : PARAM_FROM) - 1]),
+					 errhint(OMIT_BOUNDS_HINT)));
+		text = is_upper ? "infinity" : "-infinity";
+	}
+	getTypeInputInfo(type, &input, &ioparam);
+	return OidInputFunctionCall(input, pstrdup(text), ioparam, -1);
+}
+
+static bool
+has_infinity(Oid type)
+{
+	switch (type)
+	{
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+		case NUMERICOID:
+			return true;
+		default:
+			return false;
+	}
+}
