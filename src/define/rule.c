@@ -127,6 +127,7 @@ static List *parameter_keys(Jsonb *parameters);
 static bool list_has(List *names, const char *name);
 static List *list_add(List *names, const char *name);
 static char *join_names(List *names, bool quoted);
+static int	canonical_settings(void);
 static char *canonical_text(Query *query);
 static char *name_parameters(const char *sql);
 static bool audit_walker(Node *node, void *context);
@@ -176,7 +177,16 @@ bf_rule_query(const BfVersion *v, Relation leaf, List *bound_qual, List *inner_q
 	BfRuleQuery *result = palloc0(sizeof(BfRuleQuery));
 	RuleParse	rp;
 
-	parse_begin(&rp, v, v->rule_canonical ? v->rule_canonical : v->rule);
+	if (v->rule_canonical != NULL)
+	{
+		int			level = canonical_settings();
+
+		parse_begin(&rp, v, v->rule_canonical);
+		AtEOXact_GUC(true, level);
+	}
+	else
+		parse_begin(&rp, v, v->rule);
+
 	result->filtered = !rp.names_bounds;
 	result->query = leaf_query(middle_query(&rp), leaf, rp.names_bounds ? inner_qual : bound_qual);
 	result->params = parameter_values(&rp, lower, upper);
@@ -756,11 +766,12 @@ join_names(List *names, bool quoted)
 }
 
 /*
- * The rule with every name qualified that pg_catalog does not hold, and
- * constants written so that no setting changes how they are read back.
+ * The settings canonical text is written and parsed under: every name that
+ * pg_catalog does not hold comes out qualified, and no constant depends on how
+ * a session reads it.  Returns the nest level to close with AtEOXact_GUC.
  */
-static char *
-canonical_text(Query *query)
+static int
+canonical_settings(void)
 {
 	static const char *const settings[][2] = {
 		{"search_path", "pg_catalog, pg_temp"},
@@ -768,16 +779,23 @@ canonical_text(Query *query)
 		{"IntervalStyle", "postgres"},
 		{"extra_float_digits", "3"},
 		{"quote_all_identifiers", "off"},
+		{"standard_conforming_strings", "on"},
 	};
 	int			level = NewGUCNestLevel();
-	char	   *text;
 
 	for (int i = 0; i < lengthof(settings); i++)
 		(void) set_config_option(settings[i][0], settings[i][1], PGC_USERSET, PGC_S_SESSION,
 								 GUC_ACTION_SAVE, true, 0, false);
-	text = pg_get_querydef(copyObject(query), false);
-	AtEOXact_GUC(true, level);
+	return level;
+}
 
+static char *
+canonical_text(Query *query)
+{
+	int			level = canonical_settings();
+	char	   *text = pg_get_querydef(copyObject(query), false);
+
+	AtEOXact_GUC(true, level);
 	while (*text == ' ')
 		text++;
 	return name_parameters(text);
