@@ -6,7 +6,7 @@ DATA = sql/backfill--$(EXTVERSION).sql
 
 OBJS = src/backfill.o \
 	src/common/catalog.o \
-	src/define/rule.o src/define/version.o src/define/plan.o \
+	src/define/rule.o src/define/version.o src/define/plan.o src/define/preflight.o src/define/create.o \
 	src/build/pin.o src/build/shape.o src/build/guard.o src/build/load.o src/build/builder.o \
 	src/verify/expect.o src/verify/compare.o src/verify/gate.o \
 	src/publish/locks.o src/publish/switch_attach.o src/publish/publish.o src/publish/history.o \

@@ -68,6 +68,8 @@ typedef struct BfPartition
 	char	   *name;			/* unqualified leaf name */
 	char	   *bound;			/* FOR VALUES ... | DEFAULT, as pg_get_expr gives */
 	char	   *state;			/* pending staged unchanged live retired */
+	char	   *lower;			/* root-level bounds in the key's type; NULL: open or not RANGE */
+	char	   *upper;
 	int64		rows;			/* staged rows, -1 before the load */
 	int64		rejected;
 } BfPartition;

@@ -13,6 +13,10 @@ extern BfVersion *bf_version_lock(const char *name);
 extern BfVersion *bf_version_get(const char *name);
 /* Moves to `to` through the const table; a wrong transition is 55000 with the next call as hint. */
 extern void bf_version_advance(BfVersion *v, BfState to, const char *by);
+/* Reads and checks membership, without locking; 42704 when unknown. */
+extern BfVersion *bf_version_require(const char *name);
+extern void bf_version_refuse_standby(void);
+extern void bf_version_require_read_committed(const char *what);
 extern const char *bf_state_name(BfState s);
 extern BfState bf_state_parse(const char *s);
 extern void bf_version_name_lock(const char *name);

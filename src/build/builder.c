@@ -1,0 +1,264 @@
+/*
+ * builder.c
+ *		backfill_build: claim -> load -> finish, one partition after the other.
+ *
+ * Here everything runs in the caller's transaction on one registered snapshot,
+ * all or nothing.  The three steps share no state but the catalog and the pin,
+ * so that background workers can run them in transactions of their own.
+ */
+#include "backfill.h"
+
+#include "access/table.h"
+#include "access/xact.h"
+#include "build/load.h"
+#include "build/pin.h"
+#include "build/shape.h"
+#include "catalog/pg_type.h"
+#include "common/catalog.h"
+#include "define/plan.h"
+#include "define/preflight.h"
+#include "define/version.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+#include "verify/gate.h"
+
+PG_FUNCTION_INFO_V1(backfill_build);
+
+/* What one partition's error is about. */
+typedef struct BuildContext
+{
+	const BfVersion *version;
+	const BfPartition *partition;
+} BuildContext;
+
+static void
+build_error_context(void *arg)
+{
+	BuildContext *c = arg;
+
+	errcontext("building partition \"%s\" of version \"%s\"", c->partition->name, c->version->name);
+}
+
+/* The table a staged partition is modelled on: the live leaf, or for a new partition its parent. */
+static Oid
+model_of(const BfPartition *p)
+{
+	return OidIsValid(p->live) ? p->live : p->parent;
+}
+
+static char *
+suffix_of(const BfPartition *p)
+{
+	return psprintf("b" INT64_FORMAT, p->id);
+}
+
+/* Claim: what an earlier build left of this partition goes. */
+static void
+claim(const BfVersion *v, BfPartition *p)
+{
+	BfIdentity	id;
+
+	if (OidIsValid(p->staged) && get_rel_name(p->staged) != NULL)
+	{
+		bf_owner_enter(&id, v->owner);
+		bf_exec("DROP TABLE %s", bf_relname(p->staged));
+		bf_identity_leave(&id);
+	}
+	p->staged = InvalidOid;
+	bf_catalog("DELETE FROM backfill.bf_rejection WHERE partition_id = $1",
+			   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(p->id)), NULL);
+}
+
+/* Load: create the table and fill it, in one subtransaction so that its rows may be written frozen. */
+static BfLoadResult *
+load(const BfVersion *v, BfPartition *p, Snapshot pin)
+{
+	BfIdentity	id;
+	BfLoadResult *result;
+	Relation	staged;
+	List	   *bound_qual,
+			   *inner_qual;
+	BfRuleQuery *rq;
+	int			nestlevel;
+
+	bf_owner_enter(&id, v->owner);
+	p->staged = bf_shape_create(bf_shape_name(p->name, suffix_of(p)), model_of(p),
+								bf_plan_bound_def(p, model_of(p)));
+	CommandCounterIncrement();
+	staged = table_open(p->staged, AccessExclusiveLock);
+	bf_plan_quals(v, p, staged, &bound_qual, &inner_qual);
+
+	nestlevel = NewGUCNestLevel();
+	bf_version_apply_settings(v);
+	rq = bf_rule_query(v, staged, bound_qual, inner_qual, p->lower, p->upper);
+	result = bf_load(rq, staged, bound_qual, pin, v->max_rejections);
+	AtEOXact_GUC(false, nestlevel);
+
+	table_close(staged, NoLock);
+	bf_identity_leave(&id);
+	p->rows = result->rows;
+	p->rejected = result->rejected;
+	return result;
+}
+
+/* Finish: indexes, statistics, privileges, seal. */
+static void
+finish(const BfVersion *v, BfPartition *p)
+{
+	BfIdentity	id;
+	bool		unique;
+
+	bf_owner_enter(&id, v->owner);
+	bf_shape_finish(p->staged, model_of(p), suffix_of(p), &unique);
+	bf_identity_leave(&id);
+	if (!unique)
+		ereport(WARNING,
+				(errmsg("partition \"%s\" has duplicate keys", p->name),
+				 errdetail("Its unique index was built without UNIQUE, and the gate \"key unique\" will be red.")));
+}
+
+static void
+record(const BfVersion *v, const BfPartition *p, const BfLoadResult *result, TimestampTz started)
+{
+	ListCell   *lc;
+	char		fingerprint[32];
+
+	foreach(lc, result->rejections)
+	{
+		BfRejection *rejection = lfirst(lc);
+
+		bf_catalog("INSERT INTO backfill.bf_rejection VALUES ($1, $2, $3)", BF_ARGS(INT8OID, JSONBOID, TEXTOID),
+				   BF_VALS(Int64GetDatum(p->id), JsonbPGetDatum(rejection->row), bf_text(rejection->reason)), NULL);
+	}
+	snprintf(fingerprint, sizeof(fingerprint), UINT64_FORMAT, result->fingerprint);
+	bf_catalog("UPDATE backfill.bf_partition SET state = 'staged', staged = $2::pg_catalog.regclass, rows = $3, rejected = $4,"
+			   " fingerprint = $5::pg_catalog.numeric, bytes = pg_catalog.pg_total_relation_size($2),"
+			   " elapsed = pg_catalog.clock_timestamp() - $6, attempts = attempts + 1, definition = $7 WHERE id = $1",
+			   BF_ARGS(INT8OID, OIDOID, INT8OID, INT8OID, TEXTOID, TIMESTAMPTZOID, TEXTOID),
+			   BF_VALS(Int64GetDatum(p->id), ObjectIdGetDatum(p->staged), Int64GetDatum(result->rows),
+					   Int64GetDatum(result->rejected), bf_text(fingerprint), TimestampTzGetDatum(started),
+					   bf_text(bf_gate_definition(p->live, v->target))), NULL);
+}
+
+static void
+build_partition(const BfVersion *v, BfPartition *p, Snapshot pin)
+{
+	TimestampTz started = GetCurrentTimestamp();
+	BuildContext context = {v, p};
+	ErrorContextCallback callback = {error_context_stack, build_error_context, &context};
+	BfLoadResult *result;
+
+	error_context_stack = &callback;
+	claim(v, p);
+	result = load(v, p, pin);
+	finish(v, p);
+	record(v, p, result, started);
+	error_context_stack = callback.previous;
+}
+
+static BfRuleInfo *
+analyze(const BfVersion *v)
+{
+	BfIdentity	id;
+	BfRuleInfo *rule;
+
+	bf_owner_enter(&id, v->owner);
+	bf_version_apply_settings(v);
+	rule = bf_rule_analyze(v);
+	bf_identity_leave(&id);
+	if (strcmp(rule->canonical, v->rule_canonical) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the rule of version \"%s\" now means something else", v->name),
+				 errdetail("When it was defined its names stood for: %s", v->rule_canonical),
+				 errhint("Create the version again with replace => true, or undo the change of the relations it names.")));
+	return rule;
+}
+
+static void
+build_all(BfVersion *v)
+{
+	List	   *partitions = bf_plan_partitions(v->id);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "backfill partition", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old;
+	Snapshot	pin;
+	ListCell   *lc;
+
+	bf_preflight_require(v, partitions);
+	bf_version_advance(v, BF_BUILDING, "build");
+	pin = bf_pin_take(v, analyze(v));
+	foreach(lc, partitions)
+	{
+		CHECK_FOR_INTERRUPTS();
+		old = MemoryContextSwitchTo(context);
+		build_partition(v, lfirst(lc), pin);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(context);
+	}
+	bf_pin_release(pin);
+	bf_version_advance(v, BF_BUILT, "build");
+	bf_gate_validate(v, bf_plan_partitions(v->id));
+	MemoryContextDelete(context);
+}
+
+static bool
+is_stale(const BfVersion *v)
+{
+	BfRows	   *r = bf_catalog("SELECT 1 FROM backfill.bf_partition p JOIN backfill.bf_pin n ON n.version_id = p.version_id"
+							   " JOIN backfill.bf_mark m ON m.relid = p.live::pg_catalog.oid"
+							   " WHERE p.version_id = $1 AND NOT pg_catalog.pg_visible_in_snapshot(m.xid, n.snapshot)"
+							   " AND NOT (m.xid = n.xid AND m.id <= n.last_mark) LIMIT 1",
+							   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL);
+
+	return r->nrows > 0;
+}
+
+static void
+check_workers(FunctionCallInfo fcinfo)
+{
+	int			workers = PG_ARGISNULL(1) ? 0 : PG_GETARG_INT32(1);
+
+	if (workers < 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("workers must not be negative"),
+						errhint("Use workers => 0 to build in this transaction.")));
+	if (workers > 0 && IsTransactionBlock())
+		ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION), errmsg("workers cannot build inside a transaction block"),
+						errdetail("They would not see what this transaction has done."),
+						errhint("Use workers => 0.")));
+	if (workers > 0)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("background workers are not there yet"),
+						errhint("Use workers => 0.")));
+}
+
+Datum
+backfill_build(PG_FUNCTION_ARGS)
+{
+	BfVersion  *v;
+
+	if (PG_ARGISNULL(0))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("version must not be null"),
+						errhint("SELECT * FROM backfill_build('...').")));
+	bf_version_refuse_standby();
+	bf_version_require_read_committed("build");
+	check_workers(fcinfo);
+	v = bf_version_lock(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	if (v->state == BF_BUILT && is_stale(v))
+	{
+		ereport(NOTICE, (errmsg("version \"%s\" is built again", v->name),
+						 errdetail("Live partitions were written since its snapshot was taken.")));
+		build_all(v);
+	}
+	else if (v->state == BF_DEFINED || v->state == BF_FAILED || v->state == BF_BUILDING || v->state == BF_DROPPED)
+		build_all(v);
+	bf_return_rows(fcinfo,
+				   bf_catalog("SELECT name, state, rows, rejected, pg_catalog.pg_size_pretty(bytes), elapsed, attempts, NULL::text"
+							  " FROM backfill.bf_partition WHERE version_id = $1 ORDER BY ordinal",
+							  BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL));
+	return (Datum) 0;
+}

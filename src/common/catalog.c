@@ -1,0 +1,211 @@
+/*
+ * catalog.c
+ *		The one SPI wrapper: identity switches, safe settings, typed arguments.
+ *
+ * Only values of built-in types cross from a target owner's identity into the
+ * catalog owner's: to_jsonb, output functions and casts have run before.
+ */
+#include "common/catalog.h"
+
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+static void
+set_local(const char *name, const char *value)
+{
+	(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+}
+
+static void
+enter(BfIdentity *id, Oid role, int flags)
+{
+	GetUserIdAndSecContext(&id->save_userid, &id->save_sec_context);
+	id->save_nestlevel = NewGUCNestLevel();
+	set_local("search_path", "pg_catalog, pg_temp");
+	SetUserIdAndSecContext(role, id->save_sec_context | flags);
+}
+
+/* The role that owns the bf_* tables: the one that ran the install script. */
+static Oid
+catalog_owner(void)
+{
+	HeapTuple	tup;
+	Oid			owner;
+
+	tup = SearchSysCache1(NAMESPACENAME, CStringGetDatum("backfill"));
+	if (!HeapTupleIsValid(tup))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("extension \"backfill\" is not installed in this database"),
+				 errhint("Run CREATE EXTENSION backfill.")));
+	owner = ((Form_pg_namespace) GETSTRUCT(tup))->nspowner;
+	ReleaseSysCache(tup);
+	return owner;
+}
+
+void
+bf_catalog_enter(BfIdentity *id)
+{
+	enter(id, catalog_owner(), SECURITY_LOCAL_USERID_CHANGE);
+}
+
+void
+bf_owner_enter(BfIdentity *id, Oid role)
+{
+	enter(id, role, SECURITY_RESTRICTED_OPERATION);
+	set_local("row_security", "off");
+	/* A session preference must not change how our own DDL and queries read. */
+	set_local("default_tablespace", "");
+	set_local("check_function_bodies", "on");
+	set_local("quote_all_identifiers", "off");
+}
+
+void
+bf_identity_leave(BfIdentity *id)
+{
+	AtEOXact_GUC(false, id->save_nestlevel);
+	SetUserIdAndSecContext(id->save_userid, id->save_sec_context);
+}
+
+/* Copies SPI's tuple table into `context`: it dies with SPI_finish. */
+static BfRows *
+copy_rows(int result, MemoryContext context)
+{
+	MemoryContext old = MemoryContextSwitchTo(context);
+	BfRows	   *r = palloc0(sizeof(BfRows));
+
+	r->nrows = (int) SPI_processed;
+	if (SPI_tuptable != NULL)
+	{
+		TupleDesc	desc = SPI_tuptable->tupdesc;
+
+		r->ncols = desc->natts;
+		r->tupdesc = CreateTupleDescCopy(desc);
+		r->values = palloc0(sizeof(Datum) * Max(1, r->nrows * r->ncols));
+		r->nulls = palloc0(sizeof(bool) * Max(1, r->nrows * r->ncols));
+		for (int i = 0; i < r->nrows; i++)
+			for (int j = 0; j < r->ncols; j++)
+			{
+				Form_pg_attribute att = TupleDescAttr(desc, j);
+				int			at = i * r->ncols + j;
+				Datum		d = SPI_getbinval(SPI_tuptable->vals[i], desc, j + 1, &r->nulls[at]);
+
+				if (!r->nulls[at])
+					r->values[at] = att->attlen == -1 ?
+						PointerGetDatum(PG_DETOAST_DATUM_COPY(d)) :
+						datumCopy(d, att->attbyval, att->attlen);
+			}
+	}
+	MemoryContextSwitchTo(old);
+	return r;
+}
+
+BfRows *
+bf_sql(const char *sql, int nargs, Oid *types, Datum *values, const bool *nulls)
+{
+	MemoryContext context = CurrentMemoryContext;
+	BfRows	   *rows;
+	char	   *flags = NULL;
+	int			rc;
+
+	if (nargs > 0 && nulls != NULL)
+	{
+		flags = palloc(nargs);
+		for (int i = 0; i < nargs; i++)
+			flags[i] = nulls[i] ? 'n' : ' ';
+	}
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	rc = SPI_execute_with_args(sql, nargs, types, values, flags, false, 0);
+	if (rc < 0)
+		elog(ERROR, "SPI failed with %s: %s", SPI_result_code_string(rc), sql);
+	rows = copy_rows(rc, context);
+	SPI_finish();
+	return rows;
+}
+
+BfRows *
+bf_catalog(const char *sql, int nargs, Oid *types, Datum *values, const bool *nulls)
+{
+	BfIdentity	id;
+	BfRows	   *rows;
+
+	bf_catalog_enter(&id);
+	rows = bf_sql(sql, nargs, types, values, nulls);
+	bf_identity_leave(&id);
+	return rows;
+}
+
+uint64
+bf_exec(const char *fmt,...)
+{
+	StringInfoData sql;
+	BfRows	   *rows;
+
+	initStringInfo(&sql);
+	for (;;)
+	{
+		va_list		args;
+		int			needed;
+
+		va_start(args, fmt);
+		needed = appendStringInfoVA(&sql, fmt, args);
+		va_end(args);
+		if (needed == 0)
+			break;
+		enlargeStringInfo(&sql, needed);
+	}
+	rows = bf_sql(sql.data, 0, NULL, NULL, NULL);
+	pfree(sql.data);
+	return rows->nrows;
+}
+
+char *
+bf_relname(Oid relid)
+{
+	char	   *name = get_rel_name(relid);
+
+	if (name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
+	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), name);
+}
+
+char *
+bf_rows_text(BfRows *rows, int row, int col)
+{
+	Oid			out;
+	bool		varlena;
+
+	if (BF_ISNULL(rows, row, col))
+		return NULL;
+	getTypeOutputInfo(TupleDescAttr(rows->tupdesc, col)->atttypid, &out, &varlena);
+	return OidOutputFunctionCall(out, BF_VALUE(rows, row, col));
+}
+
+void
+bf_return_rows(FunctionCallInfo fcinfo, BfRows *rows)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < rows->nrows; i++)
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc,
+							 &rows->values[i * rows->ncols], &rows->nulls[i * rows->ncols]);
+}
+
+Datum
+bf_text(const char *s)
+{
+	return CStringGetTextDatum(s);
+}

@@ -1,0 +1,609 @@
+/*
+ * create.c
+ *		backfill_create: checks a definition, then records it; backfill_drop.
+ *
+ * A version that could not be published is refused here, by name of the object
+ * in the way, before anything is built.
+ */
+#include "backfill.h"
+
+#include "access/xact.h"
+#include "build/shape.h"
+#include "catalog/catalog.h"
+#include "catalog/pg_type.h"
+#include "common/catalog.h"
+#include "define/plan.h"
+#include "define/preflight.h"
+#include "define/rule.h"
+#include "define/version.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/partcache.h"
+#include "utils/acl.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+#include "access/table.h"
+#include "verify/gate.h"
+
+PG_FUNCTION_INFO_V1(backfill_create);
+PG_FUNCTION_INFO_V1(backfill_drop);
+
+/* Positions of backfill_create's arguments. */
+enum
+{
+	A_VERSION, A_TARGET, A_RULE, A_FROM, A_TO, A_PARTITIONS, A_ALL, A_PARAMETERS, A_CODE_REVISION, A_KEY, A_MATCH,
+	A_GAPS, A_STEP, A_PARTITION_NAME, A_LATE_CHANGES, A_SOURCES, A_ALLOW_VOLATILE, A_MAX_REJECTIONS, A_MAX_LOST,
+	A_MAX_GAINED, A_MAX_SHRINK, A_REPLACE
+};
+
+/* The settings that change what a rule yields; recorded at create, in force for every build. */
+static const char *const recorded_settings[] = {
+	"TimeZone", "DateStyle", "IntervalStyle", "extra_float_digits", "lc_monetary", "lc_numeric", "lc_time",
+	"bytea_output", "xmloption", "default_text_search_config", "array_nulls", "standard_conforming_strings"
+};
+
+static char *
+arg_text(FunctionCallInfo fcinfo, int n)
+{
+	return PG_ARGISNULL(n) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(n));
+}
+
+static pg_attribute_noreturn() void
+bad_argument(const char *msg, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s", msg), errhint("%s", hint)));
+}
+
+static char *
+arg_choice(FunctionCallInfo fcinfo, int n, const char *what, const char *one, const char *two, const char *three)
+{
+	char	   *s = arg_text(fcinfo, n);
+
+	if (s && (strcmp(s, one) == 0 || strcmp(s, two) == 0 || (three && strcmp(s, three) == 0)))
+		return s;
+	bad_argument(psprintf("invalid %s: %s", what, s ? quote_literal_cstr(s) : "NULL"),
+				 three ? psprintf("Use '%s', '%s' or '%s'.", one, two, three) : psprintf("Use '%s' or '%s'.", one, two));
+}
+
+static void
+check_name(const char *name)
+{
+	if (name == NULL || name[0] == '\0' || strlen(name) >= NAMEDATALEN)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_NAME),
+				 errmsg("version name must have 1 to %d bytes", NAMEDATALEN - 1),
+				 name ? errdetail("It has %zu.", strlen(name)) : 0,
+				 errhint("Use a name such as 'receipt-rule-v47'.")));
+}
+
+/* Is this a relation we can rebuild?  Errors say what to do instead. */
+static void
+check_target(BfVersion *v)
+{
+	char		kind = get_rel_relkind(v->target);
+	HeapTuple	tup;
+
+	if (kind == '\0')
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("target with OID %u does not exist", v->target)));
+	if (IsCatalogRelationOid(v->target))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("%s is a system catalog", bf_relname(v->target)),
+				 errhint("The target is a partitioned table of yours.")));
+	if (kind == RELKIND_VIEW)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("view %s cannot be a target yet", bf_relname(v->target)),
+				 errhint("Use a partitioned table; views come with a later release.")));
+	if (kind != RELKIND_PARTITIONED_TABLE)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("%s is not a partitioned table", bf_relname(v->target)),
+				 errhint("Partition it, so that its parts can be replaced.")));
+	if (get_rel_persistence(v->target) != RELPERSISTENCE_PERMANENT)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("%s is not a permanent table", bf_relname(v->target)),
+				 errhint("A temporary or unlogged target cannot be published safely.")));
+	tup = SearchSysCache1(RELOID, ObjectIdGetDatum(v->target));
+	v->owner = ((Form_pg_class) GETSTRUCT(tup))->relowner;
+	ReleaseSysCache(tup);
+	if (!has_privs_of_role(GetUserId(), v->owner))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(v->target));
+}
+
+static List *
+array_texts(Datum array)
+{
+	Datum	   *d;
+	bool	   *nulls;
+	int			n;
+	List	   *list = NIL;
+
+	deconstruct_array(DatumGetArrayTypeP(array), TEXTOID, -1, false, TYPALIGN_INT, &d, &nulls, &n);
+	for (int i = 0; i < n; i++)
+	{
+		if (nulls[i])
+			bad_argument("key must not contain NULL", "Name columns of the target.");
+		list = lappend(list, TextDatumGetCString(d[i]));
+	}
+	return list;
+}
+
+static List *
+array_oids(Datum array)
+{
+	Datum	   *d;
+	bool	   *nulls;
+	int			n;
+	List	   *list = NIL;
+
+	deconstruct_array(DatumGetArrayTypeP(array), REGCLASSOID, sizeof(Oid), true, TYPALIGN_INT, &d, &nulls, &n);
+	for (int i = 0; i < n; i++)
+		if (!nulls[i])
+			list = lappend_oid(list, DatumGetObjectId(d[i]));
+	return list;
+}
+
+static Datum
+text_array(List *list)
+{
+	Datum	   *d = palloc(sizeof(Datum) * Max(1, list_length(list)));
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, list)
+		d[n++] = bf_text(lfirst(lc));
+	return PointerGetDatum(construct_array(d, n, TEXTOID, -1, false, TYPALIGN_INT));
+}
+
+static Datum
+oid_array(List *list)
+{
+	Datum	   *d = palloc(sizeof(Datum) * Max(1, list_length(list)));
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, list)
+		d[n++] = ObjectIdGetDatum(lfirst_oid(lc));
+	return PointerGetDatum(construct_array(d, n, REGCLASSOID, sizeof(Oid), true, TYPALIGN_INT));
+}
+
+/* The primary key's columns. */
+static List *
+infer_key(BfVersion *v)
+{
+	BfRows	   *r = bf_catalog("SELECT a.attname::text FROM pg_catalog.pg_index i,"
+							   " pg_catalog.unnest(i.indkey) WITH ORDINALITY k(attnum, n), pg_catalog.pg_attribute a"
+							   " WHERE i.indrelid = $1 AND i.indisprimary AND k.n <= i.indnkeyatts"
+							   " AND a.attrelid = i.indrelid AND a.attnum = k.attnum ORDER BY k.n",
+							   BF_ARGS(OIDOID), BF_VALS(ObjectIdGetDatum(v->target)), NULL);
+	List	   *key = NIL;
+
+	for (int i = 0; i < r->nrows; i++)
+		key = lappend(key, bf_rows_text(r, i, 0));
+	if (key == NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("%s has no primary key to identify its rows", bf_relname(v->target)),
+				 errhint("Name the columns in key, or use key => '{}' to compare as a multiset.")));
+	return key;
+}
+
+static void
+check_key(BfVersion *v)
+{
+	ListCell   *lc;
+
+	foreach(lc, v->key)
+	{
+		const char *col = lfirst(lc);
+		AttrNumber	att = get_attnum(v->target, col);
+		TypeCacheEntry *type;
+
+		if (att <= 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("key column \"%s\" of %s does not exist", col, bf_relname(v->target)),
+					 errhint("Name columns of the target.")));
+		type = lookup_type_cache(get_atttype(v->target, att), TYPECACHE_LT_OPR | TYPECACHE_EQ_OPR);
+		if (!OidIsValid(type->lt_opr) || !OidIsValid(type->eq_opr))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("key column \"%s\" cannot be unique", col),
+					 errdetail("Type %s has no order.", format_type_be(type->type_id)),
+					 errhint("Choose other columns, or use key => '{}' to compare as a multiset.")));
+	}
+}
+
+/* max_shrink => '20%' */
+static double
+parse_percent(const char *s)
+{
+	char	   *end;
+	double		x;
+
+	if (s == NULL)
+		return -1;
+	x = strtod(s, &end);
+	while (*end == ' ')
+		end++;
+	if (end == s || strcmp(end, "%") != 0 || !(x >= 0 && x <= 100))
+		bad_argument(psprintf("invalid max_shrink: %s", quote_literal_cstr(s)), "Give a percentage such as '20%', or NULL for no limit.");
+	return x;
+}
+
+/* One value of a range argument, cast to the type of key column n, as text. */
+static char *
+key_text(PartitionKey key, int n, Oid type, Datum value, const char *what)
+{
+	Oid			out;
+	bool		varlena;
+	char	   *text;
+	char	   *sql;
+
+	if (n >= key->partnatts)
+		bad_argument(psprintf("%s has more columns than the partition key", what),
+					 psprintf("The key has %d.", key->partnatts));
+	if (type == UNKNOWNOID)
+		text = DatumGetCString(value);
+	else
+	{
+		getTypeOutputInfo(type, &out, &varlena);
+		text = OidOutputFunctionCall(out, value);
+	}
+	if (type == UNKNOWNOID || type == TEXTOID || type == VARCHAROID || type == key->parttypid[n])
+		type = TEXTOID;
+	sql = psprintf("SELECT ($1::%s)::%s", format_type_be_qualified(type), format_type_be_qualified(key->parttypid[n]));
+	return bf_rows_text(bf_sql(sql, BF_ARGS(TEXTOID), BF_VALS(bf_text(text)), NULL), 0, 0);
+}
+
+/* A literal, a value of any type, or ROW(...), as text a key column. */
+static List *
+range_texts(FunctionCallInfo fcinfo, int n, Oid target, const char *what)
+{
+	Relation	rel;
+	PartitionKey key;
+	Oid			type;
+	List	   *list = NIL;
+
+	if (PG_ARGISNULL(n))
+		return NIL;
+	type = get_fn_expr_argtype(fcinfo->flinfo, n);
+	rel = table_open(target, AccessShareLock);
+	key = RelationGetPartitionKey(rel);
+	if (type_is_rowtype(type))
+	{
+		HeapTupleHeader rec = DatumGetHeapTupleHeader(PG_GETARG_DATUM(n));
+		TupleDesc	desc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(rec), HeapTupleHeaderGetTypMod(rec));
+		HeapTupleData tup = {.t_len = HeapTupleHeaderGetDatumLength(rec), .t_data = rec};
+
+		for (int i = 0; i < desc->natts; i++)
+		{
+			bool		isnull;
+			Datum		d = heap_getattr(&tup, i + 1, desc, &isnull);
+			Oid			t = TupleDescAttr(desc, i)->atttypid;
+
+			if (isnull)
+				bad_argument(psprintf("%s must not contain NULL", what), "Give a value for each key column.");
+			list = lappend(list, key_text(key, i, t, t == UNKNOWNOID ? d : d, what));
+		}
+		ReleaseTupleDesc(desc);
+	}
+	else
+		list = list_make1(key_text(key, 0, type, PG_GETARG_DATUM(n), what));
+	table_close(rel, NoLock);
+	return list;
+}
+
+/* Every setting that changes results; search_path with pg_temp last, so that no temporary table shadows a source. */
+static List *
+record_settings(void)
+{
+	List	   *list = NIL;
+	const char *path = GetConfigOption("search_path", false, false);
+
+	for (int i = 0; i < lengthof(recorded_settings); i++)
+	{
+		const char *value = GetConfigOption(recorded_settings[i], true, false);
+
+		if (value != NULL)
+			list = lappend(lappend(list, (char *) recorded_settings[i]), pstrdup(value));
+	}
+	path = path[0] ? psprintf("%s, pg_temp", path) : "pg_catalog, pg_temp";
+	return lappend(lappend(list, "search_path"), (char *) path);
+}
+
+static void
+read_range(FunctionCallInfo fcinfo, const BfVersion *v, BfRange *range)
+{
+	BfIdentity	id;
+
+	range->gaps = arg_choice(fcinfo, A_GAPS, "gaps", "error", "skip", "create");
+	range->step = arg_text(fcinfo, A_STEP);
+	range->partition_name = arg_text(fcinfo, A_PARTITION_NAME);
+	range->all = !PG_ARGISNULL(A_ALL) && PG_GETARG_BOOL(A_ALL);
+	if (!PG_ARGISNULL(A_PARTITIONS))
+		range->partitions = array_oids(PG_GETARG_DATUM(A_PARTITIONS));
+	if (((range->partitions != NIL) + range->all + !(PG_ARGISNULL(A_FROM) && PG_ARGISNULL(A_TO))) > 1)
+		bad_argument("range, partitions and all_partitions exclude each other", "Give one of them.");
+	bf_owner_enter(&id, v->owner);
+	bf_version_apply_settings(v);
+	(void) set_config_option("DateStyle", "ISO", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	if (get_rel_relkind(v->target) == RELKIND_PARTITIONED_TABLE)
+	{
+		range->from = range_texts(fcinfo, A_FROM, v->target, "range_from");
+		range->to = range_texts(fcinfo, A_TO, v->target, "range_to");
+	}
+	bf_identity_leave(&id);
+}
+
+static void
+read_version(FunctionCallInfo fcinfo, BfVersion *v)
+{
+	if (PG_ARGISNULL(A_TARGET) || PG_ARGISNULL(A_RULE))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("target and rule must not be null"),
+						errhint("See the reference of backfill_create.")));
+	v->target = PG_GETARG_OID(A_TARGET);
+	check_target(v);
+	v->rule = arg_text(fcinfo, A_RULE);
+	v->match_position = strcmp(arg_choice(fcinfo, A_MATCH, "match", "name", "position", NULL), "position") == 0;
+	if (PG_ARGISNULL(A_PARAMETERS) || !JB_ROOT_IS_OBJECT(PG_GETARG_JSONB_P(A_PARAMETERS)))
+		bad_argument("parameters must be a JSON object", "Give one such as '{\"rate\": \"0.0825\"}'.");
+	v->parameters = PG_GETARG_JSONB_P(A_PARAMETERS);
+	v->key = PG_ARGISNULL(A_KEY) ? infer_key(v) : array_texts(PG_GETARG_DATUM(A_KEY));
+	check_key(v);
+	v->late_changes = PG_ARGISNULL(A_LATE_CHANGES) ? "ignore" :
+		arg_choice(fcinfo, A_LATE_CHANGES, "late_changes", "block", "ignore", "capture");
+	if (strcmp(v->late_changes, "capture") == 0)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("late_changes => 'capture' is not there yet"),
+						errhint("Use 'block' or 'ignore'.")));
+	v->sources_declared = !PG_ARGISNULL(A_SOURCES);
+	v->sources_extra = v->sources_declared ? array_oids(PG_GETARG_DATUM(A_SOURCES)) : NIL;
+	v->allow_volatile = !PG_ARGISNULL(A_ALLOW_VOLATILE) && PG_GETARG_BOOL(A_ALLOW_VOLATILE);
+	v->max_rejections = PG_ARGISNULL(A_MAX_REJECTIONS) ? 0 : PG_GETARG_INT64(A_MAX_REJECTIONS);
+	v->max_lost_keys = PG_ARGISNULL(A_MAX_LOST) ? -1 : PG_GETARG_INT64(A_MAX_LOST);
+	v->max_gained_keys = PG_ARGISNULL(A_MAX_GAINED) ? -1 : PG_GETARG_INT64(A_MAX_GAINED);
+	if (v->max_rejections < 0 || (v->max_lost_keys < 0 && !PG_ARGISNULL(A_MAX_LOST)) ||
+		(v->max_gained_keys < 0 && !PG_ARGISNULL(A_MAX_GAINED)))
+		bad_argument("limits must not be negative", "Use NULL for no limit.");
+	v->max_shrink = parse_percent(arg_text(fcinfo, A_MAX_SHRINK));
+	v->settings = record_settings();
+}
+
+/* Everything the DBA said, for comparing two calls and for the manifest. */
+static Datum
+definition_json(FunctionCallInfo fcinfo, const BfVersion *v, const BfRange *range)
+{
+	bool		nulls[] = {
+		false, false, range->from == NIL, range->to == NIL, range->partitions == NIL, false, false,
+		PG_ARGISNULL(A_CODE_REVISION), false, false, false, range->step == NULL, range->partition_name == NULL,
+		false, !v->sources_declared, false, false, v->max_lost_keys < 0, v->max_gained_keys < 0, v->max_shrink < 0
+	};
+	BfRows	   *r = bf_catalog("SELECT pg_catalog.jsonb_build_object('target', $1::pg_catalog.regclass, 'rule', $2, 'range_from', $3,"
+							   " 'range_to', $4, 'partitions', $5, 'all_partitions', $6, 'parameters', $7, 'code_revision', $8,"
+							   " 'key', $9, 'match', $10, 'gaps', $11, 'step', $12, 'partition_name', $13, 'late_changes', $14,"
+							   " 'sources', $15, 'allow_volatile', $16, 'max_rejections', $17, 'max_lost_keys', $18,"
+							   " 'max_gained_keys', $19, 'max_shrink', $20)",
+							   BF_ARGS(OIDOID, TEXTOID, TEXTARRAYOID, TEXTARRAYOID, REGCLASSARRAYOID, BOOLOID, JSONBOID, TEXTOID,
+									   TEXTARRAYOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, REGCLASSARRAYOID, BOOLOID,
+									   INT8OID, INT8OID, INT8OID, FLOAT8OID),
+							   BF_VALS(ObjectIdGetDatum(v->target), bf_text(v->rule), text_array(range->from),
+									   text_array(range->to), oid_array(range->partitions), BoolGetDatum(range->all),
+									   JsonbPGetDatum(v->parameters),
+									   nulls[7] ? (Datum) 0 : PG_GETARG_DATUM(A_CODE_REVISION), text_array(v->key),
+									   bf_text(v->match_position ? "position" : "name"), bf_text(range->gaps),
+									   nulls[11] ? (Datum) 0 : bf_text(range->step),
+									   nulls[12] ? (Datum) 0 : bf_text(range->partition_name), bf_text(v->late_changes),
+									   oid_array(v->sources_extra), BoolGetDatum(v->allow_volatile),
+									   Int64GetDatum(v->max_rejections), Int64GetDatum(v->max_lost_keys),
+									   Int64GetDatum(v->max_gained_keys), Float8GetDatum(v->max_shrink)), nulls);
+
+	return BF_VALUE(r, 0, 0);
+}
+
+/* Drops a version's staged and retired tables (never an attached one) and its guards on the live leaves. */
+static void
+drop_tables(const BfVersion *v)
+{
+	ListCell   *lc;
+	BfIdentity	id;
+
+	foreach(lc, bf_plan_partitions(v->id))
+	{
+		BfPartition *p = lfirst(lc);
+		BfRows	   *others;
+
+		if (OidIsValid(p->staged) && get_rel_name(p->staged) != NULL && !get_rel_relispartition(p->staged))
+		{
+			bf_owner_enter(&id, v->owner);
+			bf_exec("DROP TABLE %s", bf_relname(p->staged));
+			bf_identity_leave(&id);
+		}
+		if (!OidIsValid(p->live) || get_rel_name(p->live) == NULL)
+			continue;
+		others = bf_catalog("SELECT 1 FROM backfill.bf_partition WHERE version_id <> $1 AND (live = $2 OR staged = $2) LIMIT 1",
+							BF_ARGS(INT8OID, OIDOID), BF_VALS(Int64GetDatum(v->id), ObjectIdGetDatum(p->live)), NULL);
+		if (others->nrows > 0)
+			continue;
+		bf_owner_enter(&id, v->owner);
+		bf_guard_remove(p->live);
+		bf_identity_leave(&id);
+		bf_catalog("DELETE FROM backfill.bf_mark WHERE relid = $1", BF_ARGS(OIDOID), BF_VALS(ObjectIdGetDatum(p->live)), NULL);
+	}
+}
+
+static bool
+was_published(const BfVersion *v)
+{
+	return bf_catalog("SELECT 1 FROM backfill.bf_history WHERE version_id = $1 LIMIT 1",
+					  BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL)->nrows > 0;
+}
+
+static void
+forget(const BfVersion *v)
+{
+	drop_tables(v);
+	bf_catalog("DELETE FROM backfill.bf_version WHERE id = $1", BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL);
+}
+
+/* True when the call repeats an existing definition; otherwise the way is free. */
+static bool
+already_there(FunctionCallInfo fcinfo, BfVersion *v, Datum definition)
+{
+	BfVersion  *old = bf_version_get(v->name);
+	bool		replace = !PG_ARGISNULL(A_REPLACE) && PG_GETARG_BOOL(A_REPLACE);
+	char	   *differ;
+
+	if (old == NULL)
+		return false;
+	old = bf_version_require(v->name);
+	differ = bf_rows_text(bf_catalog("SELECT pg_catalog.string_agg(key, ', ' ORDER BY key) FROM backfill.bf_target t,"
+									 " pg_catalog.jsonb_each($2) n WHERE t.version_id = $1 AND t.definition->key IS DISTINCT FROM n.value",
+									 BF_ARGS(INT8OID, JSONBOID), BF_VALS(Int64GetDatum(old->id), definition), NULL), 0, 0);
+	if (differ == NULL)
+	{
+		ereport(NOTICE, (errmsg("version \"%s\" is defined like this already, skipping", v->name)));
+		return true;
+	}
+	if (was_published(old) || !replace)
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_OBJECT),
+				 errmsg("version \"%s\" already exists with another definition", v->name),
+				 errdetail("Different: %s.", differ),
+				 was_published(old) ? errhint("It has been published and stays as it is; choose another name.") :
+				 errhint("Choose another name, or use replace => true to throw the old definition away.")));
+	ereport(NOTICE,
+			(errmsg("replacing version \"%s\" and what was staged for it", v->name),
+			 errdetail("Different: %s.", differ)));
+	forget(old);
+	return false;
+}
+
+static void
+insert_version(FunctionCallInfo fcinfo, BfVersion *v, const BfRuleInfo *rule, Datum definition)
+{
+	bool		nulls[] = {false, false, PG_ARGISNULL(A_CODE_REVISION), false, false, false, v->max_lost_keys < 0,
+	v->max_gained_keys < 0, v->max_shrink < 0};
+	BfRows	   *r;
+
+	r = bf_catalog("INSERT INTO backfill.bf_version (name, state, parameters, code_revision, settings, late_changes,"
+				   " max_rejections, max_lost_keys, max_gained_keys, max_shrink)"
+				   " VALUES ($1, 'defined', $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id",
+				   BF_ARGS(TEXTOID, JSONBOID, TEXTOID, TEXTARRAYOID, TEXTOID, INT8OID, INT8OID, INT8OID, FLOAT8OID),
+				   BF_VALS(bf_text(v->name), JsonbPGetDatum(v->parameters),
+						   nulls[2] ? (Datum) 0 : PG_GETARG_DATUM(A_CODE_REVISION), text_array(v->settings),
+						   bf_text(v->late_changes), Int64GetDatum(v->max_rejections), Int64GetDatum(v->max_lost_keys),
+						   Int64GetDatum(v->max_gained_keys), Float8GetDatum(v->max_shrink)), nulls);
+	v->id = DatumGetInt64(BF_VALUE(r, 0, 0));
+	v->state = BF_DEFINED;
+	v->rule_canonical = rule->canonical;
+	bf_catalog("INSERT INTO backfill.bf_target (version_id, target, rule, rule_canonical, match_position, key, allow_volatile,"
+			   " sources_declared, sources_extra, stable_functions, volatile_functions, definition)"
+			   " VALUES ($1, $2::pg_catalog.regclass, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+			   BF_ARGS(INT8OID, OIDOID, TEXTOID, TEXTOID, BOOLOID, TEXTARRAYOID, BOOLOID, BOOLOID, REGCLASSARRAYOID,
+					   TEXTARRAYOID, TEXTARRAYOID, JSONBOID),
+			   BF_VALS(Int64GetDatum(v->id), ObjectIdGetDatum(v->target), bf_text(v->rule), bf_text(rule->canonical),
+					   BoolGetDatum(v->match_position), text_array(v->key), BoolGetDatum(v->allow_volatile),
+					   BoolGetDatum(v->sources_declared), oid_array(v->sources_extra), text_array(rule->stable),
+					   text_array(rule->volatile_), definition), NULL);
+}
+
+/* NB: bound parameters have no value for an open side of most types: find out now, not in the middle of a build. */
+static void
+check_bounds_named(const BfVersion *v, const BfRuleInfo *rule, List *partitions)
+{
+	ListCell   *lc;
+
+	if (!rule->names_bounds)
+		return;
+	foreach(lc, partitions)
+	{
+		BfPartition *p = lfirst(lc);
+		Relation	rel = table_open(OidIsValid(p->live) ? p->live : v->target, AccessShareLock);
+
+		if (p->lower == NULL || p->upper == NULL)
+			(void) bf_rule_query(v, rel, NIL, NIL, p->lower, p->upper);
+		table_close(rel, NoLock);
+	}
+}
+
+/* Writes to the live leaves are marked from here on, so that publish can tell whether any came after the pin. */
+static void
+install_guards(const BfVersion *v, List *partitions)
+{
+	ListCell   *lc;
+	BfIdentity	id;
+
+	bf_catalog(psprintf("GRANT CREATE, USAGE ON SCHEMA backfill_staging TO %s",
+						quote_identifier(GetUserNameFromId(v->owner, false))), 0, NULL, NULL, NULL);
+	bf_owner_enter(&id, v->owner);
+	foreach(lc, partitions)
+		if (OidIsValid(((BfPartition *) lfirst(lc))->live))
+			bf_guard_install(((BfPartition *) lfirst(lc))->live);
+	bf_identity_leave(&id);
+}
+
+Datum
+backfill_create(PG_FUNCTION_ARGS)
+{
+	BfVersion  *v = palloc0(sizeof(BfVersion));
+	BfRange		range = {0};
+	BfRuleInfo *rule;
+	List	   *partitions;
+	Datum		definition;
+	BfIdentity	id;
+
+	bf_version_refuse_standby();
+	v->name = arg_text(fcinfo, A_VERSION);
+	check_name(v->name);
+	read_version(fcinfo, v);
+	read_range(fcinfo, v, &range);
+	bf_version_name_lock(v->name);
+	definition = definition_json(fcinfo, v, &range);
+	if (already_there(fcinfo, v, definition))
+		PG_RETURN_VOID();
+
+	bf_owner_enter(&id, v->owner);
+	bf_version_apply_settings(v);
+	rule = bf_rule_analyze(v);
+	(void) set_config_option("DateStyle", "ISO", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	partitions = bf_plan_select(v, &range);
+	check_bounds_named(v, rule, partitions);
+	bf_identity_leave(&id);
+
+	bf_preflight_require(v, partitions);
+	insert_version(fcinfo, v, rule, definition);
+	bf_plan_insert(v, partitions);
+	bf_gate_defaults(v);
+	install_guards(v, partitions);
+	if (PG_ARGISNULL(A_LATE_CHANGES))
+		ereport(NOTICE,
+				(errmsg("source changes after the pin are not looked for"),
+				 errdetail("late_changes is 'ignore' by default in this release."),
+				 errhint("Use late_changes => 'block' to keep writers of the sources out until the build commits.")));
+	PG_RETURN_VOID();
+}
+
+/*
+ * A version that was never published leaves no trace and its name is free
+ * again; of a published one only the tables go, the record stays.
+ */
+Datum
+backfill_drop(PG_FUNCTION_ARGS)
+{
+	BfVersion  *v = bf_version_lock(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+
+	if (!was_published(v) && v->state != BF_PUBLISHED)
+	{
+		forget(v);
+		PG_RETURN_VOID();
+	}
+	bf_version_advance(v, BF_DROPPED, "drop");
+	drop_tables(v);
+	bf_catalog("UPDATE backfill.bf_partition SET state = 'dropped', staged = NULL WHERE version_id = $1",
+			   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL);
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,290 @@
+/*
+ * preflight.c
+ *		What stands in the way of a version, and what it will cost.
+ *
+ * A partition keeps the objects that shape.c carries over; everything else that
+ * is tied to the oid of the replaced leaf would be lost by DETACH/ATTACH, so it
+ * is a blocker with its name, never a silent loss.
+ */
+#include "define/preflight.h"
+
+#include <sys/statvfs.h>
+
+#include "access/twophase.h"
+#include "catalog/pg_type.h"
+#include "define/plan.h"
+#include "define/version.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "storage/lock.h"
+#include "storage/proc.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+PG_FUNCTION_INFO_V1(backfill_plan);
+
+/* $1 target, $2 live leaves, $3 owner, $4 default partitions of the touched parents */
+static const char findings_sql[] =
+"WITH leaf AS (SELECT c.* FROM pg_catalog.pg_class c WHERE c.oid = ANY ($2)),\n"
+" root AS (SELECT c.* FROM pg_catalog.pg_class c WHERE c.oid = $1),\n"
+" tree AS (SELECT relid::oid AS oid FROM pg_catalog.pg_partition_ancestors($1)"
+"  UNION SELECT relid::oid FROM pg_catalog.pg_partition_tree($1)),\n"
+" finding (severity, object, finding, hint) AS (\n"
+"SELECT 'blocker', c.conname::text, 'foreign key of ' || c.conrelid::regclass || ' points at the target',"
+" 'Drop the foreign key, publish, and add it again; a later release will keep it.'"
+"  FROM pg_catalog.pg_constraint c WHERE c.contype = 'f' AND c.confrelid IN (SELECT oid FROM tree) AND c.conparentid = 0\n"
+"UNION ALL SELECT 'blocker', c.conname::text, 'foreign key of ' || c.conrelid::regclass || ' would be checked under the lock',"
+" 'Drop the foreign key, publish, and add it again; a later release will keep it.'"
+"  FROM pg_catalog.pg_constraint c WHERE c.contype = 'f' AND c.conparentid = 0"
+"   AND (c.conrelid = $1 OR c.conrelid = ANY ($2))\n"
+"UNION ALL SELECT 'blocker', p.pubname::text, 'publication of ' || r.prrelid::regclass || ': subscribers do not see a swap',"
+" 'Take the table out of the publication.'"
+"  FROM pg_catalog.pg_publication_rel r JOIN pg_catalog.pg_publication p ON p.oid = r.prpubid"
+"  WHERE r.prrelid IN (SELECT oid FROM tree)\n"
+"UNION ALL SELECT 'blocker', p.pubname::text, 'publication of all tables: subscribers do not see a swap',"
+" 'Publish single tables, without the target.' FROM pg_catalog.pg_publication p WHERE p.puballtables\n"
+"UNION ALL SELECT 'blocker', p.pubname::text, 'publication of schema ' || n.pnnspid::regnamespace || ': subscribers do not see a swap',"
+" 'Publish single tables, without the target.'"
+"  FROM pg_catalog.pg_publication_namespace n JOIN pg_catalog.pg_publication p ON p.oid = n.pnpubid"
+"  WHERE n.pnnspid IN (SELECT relnamespace FROM leaf UNION SELECT relnamespace FROM root)\n"
+"UNION ALL SELECT 'blocker', t.tgname::text, 'trigger of partition ' || t.tgrelid::regclass || ' alone would be lost',"
+" 'Create it on the partitioned table, or drop it.'"
+"  FROM pg_catalog.pg_trigger t WHERE t.tgrelid = ANY ($2) AND NOT t.tgisinternal AND t.tgparentid = 0"
+"   AND t.tgname NOT IN ('backfill_guard', 'backfill_guard_truncate')\n"
+"UNION ALL SELECT 'blocker', r.rulename::text, 'rule of partition ' || r.ev_class::regclass || ' would be lost', 'Drop it.'"
+"  FROM pg_catalog.pg_rewrite r WHERE r.ev_class = ANY ($2)\n"
+"UNION ALL SELECT 'blocker', p.polname::text, 'row security policy of partition ' || p.polrelid::regclass || ' would be lost',"
+" 'Keep policies on the partitioned table.'"
+"  FROM pg_catalog.pg_policy p WHERE p.polrelid = ANY ($2)\n"
+"UNION ALL SELECT 'blocker', l.oid::regclass::text, 'row security of the partition would be lost',"
+" 'Keep row security on the partitioned table.' FROM leaf l WHERE l.relrowsecurity OR l.relforcerowsecurity\n"
+"UNION ALL SELECT DISTINCT 'blocker', pg_catalog.pg_describe_object(d.classid, d.objid, 0),"
+" 'depends on partition ' || d.refobjid::regclass || ' and would stay on the replaced table',"
+" 'Let it name the partitioned table, or drop it.'"
+"  FROM pg_catalog.pg_depend d WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = ANY ($2)"
+"   AND d.deptype = 'n' AND d.classid IN ('pg_catalog.pg_rewrite'::regclass, 'pg_catalog.pg_proc'::regclass)\n"
+"UNION ALL SELECT DISTINCT 'blocker', a.attrelid::regclass::text, 'has a column of the row type of partition ' || l.oid::regclass,"
+" 'Use the row type of the partitioned table.'"
+"  FROM pg_catalog.pg_attribute a JOIN leaf l ON a.atttypid IN (l.reltype, (SELECT typarray FROM pg_catalog.pg_type WHERE oid = l.reltype))"
+"  WHERE a.attnum > 0 AND l.reltype <> 0\n"
+"UNION ALL SELECT 'blocker', s.objid::regclass::text, 'sequence owned by partition ' || s.refobjid::regclass || ' would go with the replaced table',"
+" 'Let the sequence be owned by the partitioned table.'"
+"  FROM pg_catalog.pg_depend s JOIN pg_catalog.pg_class q ON q.oid = s.objid AND q.relkind = 'S'"
+"  WHERE s.classid = 'pg_catalog.pg_class'::regclass AND s.refclassid = s.classid AND s.refobjid = ANY ($2) AND s.deptype = 'a'\n"
+"UNION ALL SELECT 'blocker', a.attrelid::regclass || '.' || a.attname, 'identity of the partition itself would start again',"
+" 'Keep the identity on the partitioned table.'"
+"  FROM pg_catalog.pg_attribute a WHERE a.attrelid = ANY ($2) AND a.attidentity <> '' AND a.attislocal AND pg_catalog.current_setting('server_version_num')::int < 170000\n"
+"UNION ALL SELECT 'blocker', l.oid::regclass::text, 'partition is not a permanent table', 'Make it a logged table.'"
+"  FROM leaf l WHERE l.relpersistence <> 'p'\n"
+"UNION ALL SELECT 'blocker', l.oid::regclass::text, 'partition is a foreign table', 'Leave it out of the range.'"
+"  FROM leaf l WHERE l.relkind <> 'r'\n"
+"UNION ALL SELECT 'blocker', l.oid::regclass::text, 'partition is a typed table', 'ALTER TABLE ... NOT OF.'"
+"  FROM leaf l WHERE l.reloftype <> 0\n"
+"UNION ALL SELECT 'blocker', l.oid::regclass::text, 'partition belongs to ' || l.relowner::regrole || ', the target to ' || r.relowner::regrole,"
+" 'Give both the same owner.' FROM leaf l, root r WHERE l.relowner <> r.relowner\n"
+"UNION ALL SELECT 'blocker', i.inhrelid::regclass::text, 'partition is pending detach', 'ALTER TABLE ' || i.inhparent::regclass || ' DETACH PARTITION ' || i.inhrelid::regclass || ' FINALIZE.'"
+"  FROM pg_catalog.pg_inherits i WHERE i.inhdetachpending AND i.inhparent IN (SELECT oid FROM tree)\n"
+"UNION ALL SELECT 'blocker', s.objoid::regclass::text, 'security label would be lost', 'Remove it, or put it back after publishing.'"
+"  FROM pg_catalog.pg_seclabel s WHERE s.classoid = 'pg_catalog.pg_class'::regclass AND s.objoid = ANY ($2)\n"
+"UNION ALL SELECT DISTINCT 'blocker', n.nspname::text, 'role ' || $3::regrole || ' may not create tables in this schema',"
+" pg_catalog.format('GRANT CREATE ON SCHEMA %I TO %s.', n.nspname, $3::regrole)"
+"  FROM pg_catalog.pg_namespace n WHERE n.oid IN (SELECT relnamespace FROM leaf UNION SELECT relnamespace FROM root)"
+"   AND NOT pg_catalog.has_schema_privilege($3, n.oid, 'CREATE')\n"
+"UNION ALL SELECT 'warning', i.indexrelid::regclass::text, 'index is invalid and is not rebuilt', 'REINDEX or drop it.'"
+"  FROM pg_catalog.pg_index i WHERE i.indrelid = ANY ($2) AND NOT i.indisvalid\n"
+"UNION ALL SELECT 'warning', c.oid::regclass::text, 'default partition is scanned under the lock (about '"
+" || greatest(c.reltuples, 0)::bigint || ' rows)', NULL FROM pg_catalog.pg_class c WHERE c.oid = ANY ($4)\n"
+"UNION ALL SELECT 'info', l.oid::regclass::text, 'about ' || greatest(l.reltuples, 0)::bigint || ' rows, '"
+" || pg_catalog.pg_size_pretty(pg_catalog.pg_total_relation_size(l.oid)) || ' to be rebuilt', NULL FROM leaf l\n"
+")\n"
+"SELECT severity, object, finding, hint FROM finding"
+" ORDER BY pg_catalog.array_position(ARRAY['blocker', 'warning', 'info'], severity), finding COLLATE \"C\", object COLLATE \"C\"";
+
+/* Appends one finding; text values only. */
+typedef struct Findings
+{
+	int			n;
+	Datum		values[256][4];
+	bool		nulls[256][4];
+} Findings;
+
+static void
+add(Findings *f, const char *severity, const char *object, char *finding, const char *hint)
+{
+	if (f->n == lengthof(f->values))
+		return;
+	f->values[f->n][0] = bf_text(severity);
+	f->values[f->n][1] = bf_text(object);
+	f->values[f->n][2] = bf_text(finding);
+	f->nulls[f->n][3] = hint == NULL;
+	if (hint)
+		f->values[f->n][3] = bf_text(hint);
+	f->n++;
+}
+
+static ArrayType *
+oid_array(List *oids)
+{
+	Datum	   *d = palloc(sizeof(Datum) * Max(1, list_length(oids)));
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, oids)
+		d[n++] = ObjectIdGetDatum(lfirst_oid(lc));
+	return construct_array(d, n, OIDOID, sizeof(Oid), true, TYPALIGN_INT);
+}
+
+/* Bytes the build needs (as much again as the live leaves) against what the data directory's disk has. */
+static void
+check_disk(Findings *f, List *live)
+{
+	struct statvfs fs;
+	BfRows	   *r;
+	int64		need,
+				have;
+
+	r = bf_catalog("SELECT coalesce(pg_catalog.sum(pg_catalog.pg_total_relation_size(o)), 0)::bigint FROM pg_catalog.unnest($1) o",
+				   BF_ARGS(OIDARRAYOID), BF_VALS(PointerGetDatum(oid_array(live))), NULL);
+	need = DatumGetInt64(BF_VALUE(r, 0, 0));
+	if (statvfs(DataDir, &fs) != 0)
+		return;
+	have = (int64) fs.f_bavail * fs.f_frsize;
+	if (need > have)
+		add(f, "blocker", "disk",
+			psprintf("staging needs about " INT64_FORMAT " MB, the disk has " INT64_FORMAT " MB free", need >> 20, have >> 20),
+			"Free space, or build a smaller range.");
+}
+
+/* Publish locks root, leaves and staged tables with their indexes and toast in one transaction. */
+static void
+check_locks(Findings *f, List *partitions)
+{
+	int64		need = 16 + 16 * (int64) list_length(partitions);
+	int64		have = (int64) max_locks_per_xact * (MaxBackends + max_prepared_xacts);
+
+	if (need > have)
+		add(f, "blocker", "lock table",
+			psprintf("publishing takes about " INT64_FORMAT " locks, the lock table has room for " INT64_FORMAT, need, have),
+			"Raise max_locks_per_transaction, or publish a smaller range.");
+}
+
+static void
+rule_findings(Findings *f, const BfVersion *v)
+{
+	BfIdentity	id;
+	BfRuleInfo *info;
+	ListCell   *lc;
+
+	bf_owner_enter(&id, v->owner);
+	bf_version_apply_settings(v);
+	info = bf_rule_analyze(v);
+	bf_identity_leave(&id);
+	foreach(lc, info->stable)
+		add(f, "info", lfirst(lc), "function is STABLE: its result is taken at build time", NULL);
+	foreach(lc, info->volatile_)
+		add(f, "warning", lfirst(lc), "function is VOLATILE: a rebuild may give other rows", NULL);
+	if (strcmp(v->late_changes, "block") == 0)
+		add(f, "warning", v->name, "writers of the sources wait until the build's transaction ends", NULL);
+	else
+		add(f, "info", v->name, "source changes after the pin are not looked for (late_changes => 'ignore')", NULL);
+}
+
+BfRows *
+bf_preflight_findings(const BfVersion *v, List *partitions)
+{
+	List	   *live = NIL;
+	List	   *parents = NIL;
+	List	   *defaults = NIL;
+	ListCell   *lc;
+	BfRows	   *r;
+
+	foreach(lc, partitions)
+	{
+		BfPartition *p = lfirst(lc);
+
+		if (OidIsValid(p->live))
+			live = lappend_oid(live, p->live);
+		parents = list_append_unique_oid(parents, p->parent);
+	}
+	r = bf_catalog("SELECT partdefid FROM pg_catalog.pg_partitioned_table WHERE partrelid = ANY ($1) AND partdefid <> 0",
+				   BF_ARGS(OIDARRAYOID), BF_VALS(PointerGetDatum(oid_array(parents))), NULL);
+	for (int i = 0; i < r->nrows; i++)
+		defaults = lappend_oid(defaults, DatumGetObjectId(BF_VALUE(r, i, 0)));
+	return bf_catalog(findings_sql, BF_ARGS(OIDOID, OIDARRAYOID, OIDOID, OIDARRAYOID),
+					  BF_VALS(ObjectIdGetDatum(v->target), PointerGetDatum(oid_array(live)), ObjectIdGetDatum(v->owner),
+							  PointerGetDatum(oid_array(defaults))), NULL);
+}
+
+static List *
+live_leaves(List *partitions)
+{
+	List	   *live = NIL;
+	ListCell   *lc;
+
+	foreach(lc, partitions)
+		if (OidIsValid(((BfPartition *) lfirst(lc))->live))
+			live = lappend_oid(live, ((BfPartition *) lfirst(lc))->live);
+	return live;
+}
+
+static void
+refuse(const BfVersion *v, const char *object, const char *finding, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("version \"%s\" could not be published: %s", v->name, finding),
+			 errdetail("The object in the way is %s.", object),
+			 hint ? errhint("%s", hint) : 0));
+}
+
+void
+bf_preflight_require(const BfVersion *v, List *partitions)
+{
+	BfRows	   *r = bf_preflight_findings(v, partitions);
+	Findings   *f = palloc0(sizeof(Findings));
+
+	if (r->nrows > 0 && strcmp(bf_rows_text(r, 0, 0), "blocker") == 0)
+		refuse(v, bf_rows_text(r, 0, 1), bf_rows_text(r, 0, 2), bf_rows_text(r, 0, 3));
+	check_locks(f, partitions);
+	check_disk(f, live_leaves(partitions));
+	if (f->n > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+				 errmsg("version \"%s\" could not be published: %s", v->name, TextDatumGetCString(f->values[0][2])),
+				 errhint("%s", TextDatumGetCString(f->values[0][3]))));
+}
+
+Datum
+backfill_plan(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	BfVersion  *v;
+	List	   *partitions;
+	BfRows	   *r;
+	Findings   *f = palloc0(sizeof(Findings));
+	bool		added = false;
+
+	if (PG_ARGISNULL(0))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("version must not be null")));
+	v = bf_version_require(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	partitions = bf_plan_partitions(v->id);
+	r = bf_preflight_findings(v, partitions);
+	check_locks(f, partitions);
+	check_disk(f, live_leaves(partitions));
+	rule_findings(f, v);
+	InitMaterializedSRF(fcinfo, 0);
+	/* Ours are merged in after the catalog's of the same or graver severity. */
+	for (int i = 0; i <= r->nrows; i++)
+	{
+		if (!added && (i == r->nrows || strcmp(bf_rows_text(r, i, 0), "info") == 0))
+		{
+			for (int j = 0; j < f->n; j++)
+				tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, f->values[j], f->nulls[j]);
+			added = true;
+		}
+		if (i < r->nrows)
+			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, &r->values[i * 4], &r->nulls[i * 4]);
+	}
+	return (Datum) 0;
+}
