@@ -154,9 +154,22 @@ CREATE TABLE backfill.bf_history (
 	overrides jsonb NOT NULL DEFAULT '{}'
 );
 
-SELECT pg_catalog.pg_extension_config_dump(c.oid, '')
-  FROM pg_catalog.pg_class c
- WHERE c.relnamespace = 'backfill'::pg_catalog.regnamespace AND c.relkind IN ('r', 'S');
+-- Definitions, evidence and history are data of the user's: pg_dump keeps them.
+SELECT pg_catalog.pg_extension_config_dump('backfill.bf_version', '');
+SELECT pg_catalog.pg_extension_config_dump('backfill.bf_target', '');
+SELECT pg_catalog.pg_extension_config_dump('backfill.bf_partition', '');
+SELECT pg_catalog.pg_extension_config_dump('backfill.bf_pin', '');
+SELECT pg_catalog.pg_extension_config_dump('backfill.bf_mark', '');
+SELECT pg_catalog.pg_extension_config_dump('backfill.bf_rejection', '');
+SELECT pg_catalog.pg_extension_config_dump('backfill.bf_gate', '');
+SELECT pg_catalog.pg_extension_config_dump('backfill.bf_evidence', '');
+SELECT pg_catalog.pg_extension_config_dump('backfill.bf_history', '');
+SELECT pg_catalog.pg_extension_config_dump('backfill.bf_version_id_seq', '');
+SELECT pg_catalog.pg_extension_config_dump('backfill.bf_target_id_seq', '');
+SELECT pg_catalog.pg_extension_config_dump('backfill.bf_partition_id_seq', '');
+SELECT pg_catalog.pg_extension_config_dump('backfill.bf_mark_id_seq', '');
+SELECT pg_catalog.pg_extension_config_dump('backfill.bf_evidence_id_seq', '');
+SELECT pg_catalog.pg_extension_config_dump('backfill.bf_history_id_seq', '');
 
 --
 -- Views: what a member of the target's owner may see; pg_monitor sees status and history.

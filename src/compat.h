@@ -35,4 +35,13 @@
 #define bf_executor_run(qd) ExecutorRun((qd), ForwardScanDirection, 0, true)
 #endif
 
+/* Virtual generated columns and unenforced constraints came with 18. */
+#if PG_VERSION_NUM >= 180000
+#define bf_stored_not_null(att) ((att)->attnotnull && !(att)->attisdropped && (att)->attgenerated != ATTRIBUTE_GENERATED_VIRTUAL)
+#define bf_check_enforced(check) ((check)->ccenforced)
+#else
+#define bf_stored_not_null(att) ((att)->attnotnull && !(att)->attisdropped)
+#define bf_check_enforced(check) true
+#endif
+
 #endif							/* BACKFILL_COMPAT_H */

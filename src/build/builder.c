@@ -10,6 +10,7 @@
 
 #include "access/table.h"
 #include "access/xact.h"
+#include "build/guard.h"
 #include "build/load.h"
 #include "build/pin.h"
 #include "build/shape.h"
@@ -115,7 +116,7 @@ finish(const BfVersion *v, BfPartition *p)
 	bool		unique;
 
 	bf_owner_enter(&id, v->owner);
-	bf_shape_finish(p->staged, model_of(p), suffix_of(p), &unique);
+	bf_shape_finish(p->staged, model_of(p), suffix_of(p), v->key, &unique);
 	bf_identity_leave(&id);
 	if (!unique)
 		ereport(WARNING,
@@ -207,18 +208,6 @@ build_all(BfVersion *v)
 	MemoryContextDelete(context);
 }
 
-static bool
-is_stale(const BfVersion *v)
-{
-	BfRows	   *r = bf_catalog("SELECT 1 FROM backfill.bf_partition p JOIN backfill.bf_pin n ON n.version_id = p.version_id"
-							   " JOIN backfill.bf_mark m ON m.relid = p.live::pg_catalog.oid"
-							   " WHERE p.version_id = $1 AND NOT pg_catalog.pg_visible_in_snapshot(m.xid, n.snapshot)"
-							   " AND NOT (m.xid = n.xid AND m.id <= n.last_mark) LIMIT 1",
-							   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL);
-
-	return r->nrows > 0;
-}
-
 static void
 check_workers(FunctionCallInfo fcinfo)
 {
@@ -248,7 +237,7 @@ backfill_build(PG_FUNCTION_ARGS)
 	bf_version_require_read_committed("build");
 	check_workers(fcinfo);
 	v = bf_version_lock(text_to_cstring(PG_GETARG_TEXT_PP(0)));
-	if (v->state == BF_BUILT && is_stale(v))
+	if (v->state == BF_BUILT && bf_guard_late_write(v->id) != NULL)
 	{
 		ereport(NOTICE, (errmsg("version \"%s\" is built again", v->name),
 						 errdetail("Live partitions were written since its snapshot was taken.")));

@@ -18,18 +18,15 @@
 extern Oid	bf_shape_create(const char *name, Oid like, const char *bound_def);
 
 /*
- * Indexes and constraints like those of `like`, named <their name>_<suffix>,
+ * Indexes and constraints like those of `like`, named bf_shape_name(name, suffix),
  * then statistics targets, comments, extended statistics, replica identity, cluster mark,
- * privileges, ANALYZE, the guard triggers.  A unique index that meets duplicates is built
- * without UNIQUE and the function returns false in *unique (the key gate then says why).
+ * privileges, ANALYZE, the guard triggers.  When a unique index on just the key
+ * columns meets duplicates it is built without UNIQUE and *unique is false (the
+ * key gate then says why); duplicates under any other unique index are an error.
  */
-extern void bf_shape_finish(Oid staged, Oid like, const char *suffix, bool *unique);
+extern void bf_shape_finish(Oid staged, Oid like, const char *suffix, List *key, bool *unique);
 
 /* <name>_<suffix>, clipped to 63 bytes at a character boundary. */
 extern char *bf_shape_name(const char *name, const char *suffix);
-
-/* Guard triggers (seal staged and retired tables, mark writes to attached leaves); idempotent. */
-extern void bf_guard_install(Oid relid);
-extern void bf_guard_remove(Oid relid);
 
 #endif							/* BF_SHAPE_H */

@@ -8,7 +8,7 @@
 #include "backfill.h"
 
 #include "access/xact.h"
-#include "build/shape.h"
+#include "build/guard.h"
 #include "catalog/catalog.h"
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
@@ -431,7 +431,7 @@ drop_tables(const BfVersion *v)
 		bf_owner_enter(&id, v->owner);
 		bf_guard_remove(p->live);
 		bf_identity_leave(&id);
-		bf_catalog("DELETE FROM backfill.bf_mark WHERE relid = $1", BF_ARGS(OIDOID), BF_VALS(ObjectIdGetDatum(p->live)), NULL);
+		bf_guard_forget_marks(p->live);
 	}
 }
 

@@ -26,4 +26,10 @@ extern char *bf_gate_binding(BfVersion *v, BfPartition *p);
  */
 extern int	bf_gate_require_green(BfVersion *v, List *partitions);
 
+/* Inserts the built-in gates of a new version. */
+extern void bf_gate_defaults(BfVersion *v);
+
+/* Fingerprint of a leaf's definition (InvalidOid: to be created) and its root's. */
+extern char *bf_gate_definition(Oid leaf, Oid root);
+
 #endif							/* BF_GATE_H */

@@ -1,0 +1,207 @@
+/*
+ * guard.c
+ *		Guard triggers: writes to attached leaves are marked, writes to staged and
+ *		retired tables refused (owns bf_mark).
+ *
+ * What a trigger does follows from where its table is now, so a swap has
+ * nothing to enable or disable: attached means readers see it, so a write is
+ * let through and marked; waiting in the staging schema means nobody may write.
+ * The triggers sit on the leaves, because a write through any parent fires the
+ * row triggers of the leaf, and a write to the leaf fires no trigger of a
+ * parent.  They are row level: only rows say which leaf was written.
+ */
+#include "build/guard.h"
+
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "common/catalog.h"
+#include "fmgr.h"
+#include "utils/datum.h"
+#include "utils/hsearch.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/typcache.h"
+
+PG_FUNCTION_INFO_V1(bf_guard);
+PG_FUNCTION_INFO_V1(bf_differs);
+
+/* Leaves this transaction has marked; lives in TopTransactionContext. */
+static HTAB *marked = NULL;
+
+static const char late_marks[] =
+"backfill.bf_mark m JOIN backfill.bf_pin n ON n.version_id = $1"
+" AND NOT pg_catalog.pg_visible_in_snapshot(m.xid, n.snapshot) AND NOT (m.xid = n.xid AND m.id <= n.last_mark)";
+
+void
+bf_guard_forget(void)
+{
+	/* The table itself goes with its transaction. */
+	marked = NULL;
+}
+
+static void
+at_xact_end(XactEvent event, void *arg)
+{
+	bf_guard_forget();
+}
+
+/* A mark made in an aborted subtransaction is gone; forgetting all of them costs one more mark a leaf. */
+static void
+at_subxact_end(SubXactEvent event, SubTransactionId mine, SubTransactionId parent, void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		bf_guard_forget();
+}
+
+void
+bf_guard_init(void)
+{
+	RegisterXactCallback(at_xact_end, NULL);
+	RegisterSubXactCallback(at_subxact_end, NULL);
+}
+
+static bool
+first_write(Oid relid)
+{
+	bool		found;
+
+	if (marked == NULL)
+	{
+		HASHCTL		ctl = {.keysize = sizeof(Oid), .entrysize = sizeof(Oid), .hcxt = TopTransactionContext};
+
+		marked = hash_create("backfill marks", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	}
+	(void) hash_search(marked, &relid, HASH_ENTER, &found);
+	return !found;
+}
+
+static void
+mark(Oid relid)
+{
+	bool		push = !ActiveSnapshotSet();
+
+	if (push)
+		PushActiveSnapshot(GetTransactionSnapshot());
+	bf_catalog("INSERT INTO backfill.bf_mark (relid, xid) VALUES ($1, pg_catalog.pg_current_xact_id())",
+			   BF_ARGS(OIDOID), BF_VALS(ObjectIdGetDatum(relid)), NULL);
+	if (push)
+		PopActiveSnapshot();
+}
+
+Datum
+bf_guard(PG_FUNCTION_ARGS)
+{
+	TriggerData *data = (TriggerData *) fcinfo->context;
+	Relation	rel;
+
+	if (!CALLED_AS_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("backfill.guard() can only be called as a trigger"),
+				 errhint("The extension installs it by itself.")));
+	rel = data->tg_relation;
+	if (rel->rd_rel->relispartition)
+	{
+		if (first_write(RelationGetRelid(rel)))
+			mark(RelationGetRelid(rel));
+	}
+	else if (RelationGetNamespace(rel) == get_namespace_oid(BF_STAGING_SCHEMA, true))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("table \"%s\" is sealed by backfill", RelationGetRelationName(rel)),
+				 errdetail("It is staged, or was replaced and is kept for rollback; its content is what its evidence was measured on."),
+				 errhint("Write to the target. backfill_drop removes what is no longer needed.")));
+	if (TRIGGER_FIRED_FOR_STATEMENT(data->tg_event))
+		return PointerGetDatum(NULL);
+	return PointerGetDatum(TRIGGER_FIRED_BY_UPDATE(data->tg_event) ? data->tg_newtuple : data->tg_trigtuple);
+}
+
+bool
+bf_guard_installed(Oid relid)
+{
+	BfRows	   *r = bf_sql("SELECT 1 FROM pg_catalog.pg_trigger t WHERE tgrelid = $1 AND tgenabled = 'A'"
+						   " AND tgname IN ('" BF_GUARD_TRIGGER "', '" BF_GUARD_TRUNCATE_TRIGGER "')"
+						   " AND tgfoid = 'backfill.guard()'::pg_catalog.regprocedure",
+						   BF_ARGS(OIDOID), BF_VALS(ObjectIdGetDatum(relid)), NULL);
+
+	return r->nrows == 2;
+}
+
+void
+bf_guard_install(Oid relid)
+{
+	char	   *name;
+
+	if (bf_guard_installed(relid))
+		return;
+	bf_guard_remove(relid);
+	name = bf_relname(relid);
+	bf_exec("CREATE TRIGGER " BF_GUARD_TRIGGER " BEFORE INSERT OR UPDATE OR DELETE ON %s"
+			" FOR EACH ROW EXECUTE FUNCTION backfill.guard()", name);
+	bf_exec("CREATE TRIGGER " BF_GUARD_TRUNCATE_TRIGGER " BEFORE TRUNCATE ON %s"
+			" FOR EACH STATEMENT EXECUTE FUNCTION backfill.guard()", name);
+	/* Also when session_replication_role = replica and in a subscription's apply worker. */
+	bf_exec("ALTER TABLE ONLY %s ENABLE ALWAYS TRIGGER " BF_GUARD_TRIGGER
+			", ENABLE ALWAYS TRIGGER " BF_GUARD_TRUNCATE_TRIGGER, name);
+}
+
+void
+bf_guard_remove(Oid relid)
+{
+	char	   *name = bf_relname(relid);
+	BfRows	   *r = bf_sql("SELECT pg_catalog.quote_ident(tgname) FROM pg_catalog.pg_trigger WHERE tgrelid = $1"
+						   " AND tgname IN ('" BF_GUARD_TRIGGER "', '" BF_GUARD_TRUNCATE_TRIGGER "')"
+						   " AND tgfoid = 'backfill.guard()'::pg_catalog.regprocedure",
+						   BF_ARGS(OIDOID), BF_VALS(ObjectIdGetDatum(relid)), NULL);
+
+	for (int i = 0; i < r->nrows; i++)
+		bf_exec("DROP TRIGGER %s ON %s", bf_rows_text(r, i, 0), name);
+}
+
+bool
+bf_guard_written_since_pin(int64 version_id, Oid relid)
+{
+	return bf_catalog(psprintf("SELECT 1 FROM %s WHERE m.relid = $2 LIMIT 1", late_marks),
+					  BF_ARGS(INT8OID, OIDOID), BF_VALS(Int64GetDatum(version_id), ObjectIdGetDatum(relid)), NULL)->nrows > 0;
+}
+
+char *
+bf_guard_late_write(int64 version_id)
+{
+	BfRows	   *r = bf_catalog(psprintf("SELECT p.name FROM %s JOIN backfill.bf_partition p ON p.version_id = $1"
+										" AND p.live::pg_catalog.oid = m.relid ORDER BY p.ordinal LIMIT 1", late_marks),
+							   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(version_id)), NULL);
+
+	return r->nrows > 0 ? bf_rows_text(r, 0, 0) : NULL;
+}
+
+bool
+bf_guard_is_marked(Oid relid)
+{
+	return bf_catalog("SELECT 1 FROM backfill.bf_mark WHERE relid = $1 LIMIT 1",
+					  BF_ARGS(OIDOID), BF_VALS(ObjectIdGetDatum(relid)), NULL)->nrows > 0;
+}
+
+void
+bf_guard_forget_marks(Oid relid)
+{
+	bf_catalog("DELETE FROM backfill.bf_mark WHERE relid = $1", BF_ARGS(OIDOID), BF_VALS(ObjectIdGetDatum(relid)), NULL);
+}
+
+/* Whether two values differ in their stored image, whatever their equality operator says. */
+Datum
+bf_differs(PG_FUNCTION_ARGS)
+{
+	TypeCacheEntry *type;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_BOOL(PG_ARGISNULL(0) != PG_ARGISNULL(1));
+	type = fcinfo->flinfo->fn_extra;
+	if (type == NULL)
+		type = fcinfo->flinfo->fn_extra = lookup_type_cache(get_fn_expr_argtype(fcinfo->flinfo, 0), 0);
+	PG_RETURN_BOOL(!datum_image_eq(PG_GETARG_DATUM(0), PG_GETARG_DATUM(1), type->typbyval, type->typlen));
+}
