@@ -9,7 +9,6 @@
  */
 #include "build/load.h"
 
-#include "access/detoast.h"
 #include "access/heapam.h"
 #include "access/heaptoast.h"
 #include "access/htup_details.h"
@@ -20,10 +19,7 @@
 #include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
-#include "optimizer/optimizer.h"
-#include "rewrite/rewriteHandler.h"
 #include "tcop/dest.h"
-#include "tcop/tcopprot.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
@@ -237,19 +233,6 @@ destroy(DestReceiver *self)
 {
 }
 
-static PlannedStmt *
-plan_rule(const BfRuleQuery *rq)
-{
-	Query	   *query = copyObject(rq->query);
-	List	   *rewritten;
-
-	AcquireRewriteLocks(query, true, false);
-	rewritten = QueryRewrite(query);
-	if (list_length(rewritten) != 1)
-		elog(ERROR, "rule was rewritten to %d queries", list_length(rewritten));
-	return pg_plan_query(linitial_node(Query, rewritten), "", CURSOR_OPT_PARALLEL_OK, rq->params);
-}
-
 BfLoadResult *
 bf_load(const BfRuleQuery *rq, Relation staged, List *bound_qual, Snapshot snapshot, int64 max_rejections)
 {
@@ -274,7 +257,7 @@ bf_load(const BfRuleQuery *rq, Relation staged, List *bound_qual, Snapshot snaps
 	(void) GetCurrentTransactionId();
 	loader.cid = GetCurrentCommandId(true);
 	PushActiveSnapshot(snapshot);
-	plan = plan_rule(rq);
+	plan = bf_rule_plan(rq, NULL);
 	loader.result->parallel = plan->parallelModeNeeded;
 	desc = CreateQueryDesc(plan, "", GetActiveSnapshot(), InvalidSnapshot, &loader.pub, rq->params, NULL, 0);
 	ExecutorStart(desc, 0);

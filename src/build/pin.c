@@ -19,7 +19,6 @@
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
@@ -67,20 +66,15 @@ lock_sources(const BfVersion *v, const BfRuleInfo *rule)
 static Datum
 sources_json(List *sources)
 {
-	Datum	   *d = palloc(sizeof(Datum) * Max(1, list_length(sources)));
-	int			n = 0;
-	ListCell   *lc;
 	BfRows	   *r;
 
-	foreach(lc, sources)
-		d[n++] = ObjectIdGetDatum(lfirst_oid(lc));
 	r = bf_catalog("SELECT coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('name', c.oid::pg_catalog.regclass, 'oid', c.oid::bigint,"
 				   " 'columns', (SELECT pg_catalog.jsonb_object_agg(a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod))"
 				   " FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped))"
 				   " ORDER BY c.oid::pg_catalog.regclass::text), '[]')"
 				   " FROM pg_catalog.pg_class c WHERE c.oid = ANY ($1)",
 				   BF_ARGS(OIDARRAYOID),
-				   BF_VALS(PointerGetDatum(construct_array(d, n, OIDOID, sizeof(Oid), true, TYPALIGN_INT))), NULL);
+				   BF_VALS(bf_oid_array(sources)), NULL);
 	return BF_VALUE(r, 0, 0);
 }
 

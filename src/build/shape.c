@@ -29,7 +29,6 @@
 #include "storage/lmgr.h"
 #include "tcop/utility.h"
 #include "utils/acl.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -85,10 +84,6 @@ static const char *const layout_sql[] = {
 
 /* $3, $4: oids of the indexes of `like` and of their copies */
 static const char *const finish_sql[] = {
-	/* outgoing foreign keys, which ATTACH then adopts instead of checking them */
-	"SELECT format('ALTER TABLE %s ADD CONSTRAINT %I %s', $2, conname, pg_get_constraintdef(oid)) FROM pg_constraint"
-	" WHERE conrelid = $1 AND contype = 'f' ORDER BY conname",
-
 	"SELECT format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS %s', $2, attname, attstattarget) FROM pg_attribute"
 	" WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped AND attstattarget >= 0 ORDER BY attnum",
 
@@ -114,7 +109,7 @@ static const char *const finish_sql[] = {
 	" WHERE a.attrelid = $1 AND a.attnum > 0 AND col_description($1, a.attnum) IS NOT NULL",
 
 	"SELECT format('COMMENT ON CONSTRAINT %I ON %s IS %L', conname, $2, obj_description(oid, 'pg_constraint')) FROM pg_constraint"
-	" WHERE conrelid = $1 AND contype IN ('c', 'f') AND obj_description(oid, 'pg_constraint') IS NOT NULL",
+	" WHERE conrelid = $1 AND contype = 'c' AND obj_description(oid, 'pg_constraint') IS NOT NULL",
 
 	"SELECT format('COMMENT ON INDEX %s IS %L', copy::regclass, obj_description(original, 'pg_class'))"
 	" FROM unnest($3, $4) AS i(original, copy) WHERE obj_description(original, 'pg_class') IS NOT NULL",
@@ -328,29 +323,25 @@ copy_index(Oid original, Oid staged, const char *suffix, List *key, AttrMap *map
 }
 
 /* Every valid index of `like`; fills the pairs (original, copy). */
-static int
-copy_indexes(Oid staged, Oid like, const char *suffix, List *key, bool *unique, Datum **originals, Datum **copies)
+static void
+copy_indexes(Oid staged, Oid like, const char *suffix, List *key, bool *unique, List **originals, List **copies)
 {
 	Relation	rel = table_open(like, AccessShareLock);
 	List	   *indexes = RelationGetIndexList(rel);
 	AttrMap    *map = make_attrmap(RelationGetNumberOfAttributes(rel));
-	int			n = 0;
 	ListCell   *lc;
 
 	for (int i = 0; i < map->maplen; i++)
 		map->attnums[i] = TupleDescAttr(RelationGetDescr(rel), i)->attisdropped ? 0 : i + 1;
-	*originals = palloc(sizeof(Datum) * (list_length(indexes) + 1));
-	*copies = palloc(sizeof(Datum) * (list_length(indexes) + 1));
 	foreach(lc, indexes)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (!get_index_isvalid(lfirst_oid(lc)))
 			continue;
-		(*originals)[n] = ObjectIdGetDatum(lfirst_oid(lc));
-		(*copies)[n++] = ObjectIdGetDatum(copy_index(lfirst_oid(lc), staged, suffix, key, map, unique));
+		*originals = lappend_oid(*originals, lfirst_oid(lc));
+		*copies = lappend_oid(*copies, copy_index(lfirst_oid(lc), staged, suffix, key, map, unique));
 	}
 	table_close(rel, NoLock);
-	return n;
 }
 
 /* Extended statistics: no clause of CREATE TABLE or LIKE gives them names of ours. */
@@ -381,18 +372,17 @@ void
 bf_shape_finish(Oid staged, Oid like, const char *suffix, List *key, bool *unique)
 {
 	Oid			types[] = {OIDOID, TEXTOID, OIDARRAYOID, OIDARRAYOID};
-	Datum	   *originals,
-			   *copies;
+	List	   *originals = NIL,
+			   *copies = NIL;
 	Datum		values[4];
 	char	   *name = bf_relname(staged);
-	int			n;
 
 	*unique = true;
-	n = copy_indexes(staged, like, suffix, key, unique, &originals, &copies);
+	copy_indexes(staged, like, suffix, key, unique, &originals, &copies);
 	values[0] = ObjectIdGetDatum(like);
 	values[1] = bf_text(name);
-	values[2] = PointerGetDatum(construct_array(originals, n, OIDOID, sizeof(Oid), true, TYPALIGN_INT));
-	values[3] = PointerGetDatum(construct_array(copies, n, OIDOID, sizeof(Oid), true, TYPALIGN_INT));
+	values[2] = bf_oid_array(originals);
+	values[3] = bf_oid_array(copies);
 	for (int i = 0; i < lengthof(finish_sql); i++)
 		run_each(finish_sql[i], 4, types, values, NULL);
 	copy_statistics(staged, like, suffix);

@@ -12,6 +12,7 @@
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/guc.h"
@@ -208,4 +209,60 @@ Datum
 bf_text(const char *s)
 {
 	return CStringGetTextDatum(s);
+}
+
+Datum
+bf_oid_array(List *oids)
+{
+	Datum	   *d = palloc(sizeof(Datum) * Max(1, list_length(oids)));
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, oids)
+		d[n++] = ObjectIdGetDatum(lfirst_oid(lc));
+	return PointerGetDatum(construct_array(d, n, OIDOID, sizeof(Oid), true, TYPALIGN_INT));
+}
+
+Datum
+bf_text_array(List *strings)
+{
+	Datum	   *d = palloc(sizeof(Datum) * Max(1, list_length(strings)));
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, strings)
+		d[n++] = bf_text(lfirst(lc));
+	return PointerGetDatum(construct_array(d, n, TEXTOID, -1, false, TYPALIGN_INT));
+}
+
+List *
+bf_oid_list(Datum array)
+{
+	ArrayType  *a = DatumGetArrayTypeP(array);
+	Datum	   *d;
+	bool	   *nulls;
+	int			n;
+	List	   *list = NIL;
+
+	/* oid[], regclass[]: all are stored alike */
+	deconstruct_array(a, ARR_ELEMTYPE(a), sizeof(Oid), true, TYPALIGN_INT, &d, &nulls, &n);
+	for (int i = 0; i < n; i++)
+		if (!nulls[i])
+			list = lappend_oid(list, DatumGetObjectId(d[i]));
+	return list;
+}
+
+List *
+bf_text_list(Datum array)
+{
+	Datum	   *d;
+	bool	   *nulls;
+	int			n;
+	List	   *list = NIL;
+
+	deconstruct_array(DatumGetArrayTypeP(array), TEXTOID, -1, false, TYPALIGN_INT, &d, &nulls, &n);
+	for (int i = 0; i < n; i++)
+		if (!nulls[i])
+			list = lappend(list, TextDatumGetCString(d[i]));
+	return list;
 }

@@ -58,6 +58,11 @@ extern void bf_return_rows(FunctionCallInfo fcinfo, BfRows *rows);
 
 /* Argument helpers */
 extern Datum bf_text(const char *s);
+/* Lists of Oids and of C strings as oid[] and text[], and back; NULL elements are left out. */
+extern Datum bf_oid_array(List *oids);
+extern Datum bf_text_array(List *strings);
+extern List *bf_oid_list(Datum array);
+extern List *bf_text_list(Datum array);
 #define BF_ARGS(...) lengthof(((Oid[]){__VA_ARGS__})), ((Oid[]){__VA_ARGS__})
 #define BF_VALS(...) ((Datum[]){__VA_ARGS__})
 

@@ -115,60 +115,11 @@ check_target(BfVersion *v)
 }
 
 static List *
-array_texts(Datum array)
+given_key(Datum array)
 {
-	Datum	   *d;
-	bool	   *nulls;
-	int			n;
-	List	   *list = NIL;
-
-	deconstruct_array(DatumGetArrayTypeP(array), TEXTOID, -1, false, TYPALIGN_INT, &d, &nulls, &n);
-	for (int i = 0; i < n; i++)
-	{
-		if (nulls[i])
-			bad_argument("key must not contain NULL", "Name columns of the target.");
-		list = lappend(list, TextDatumGetCString(d[i]));
-	}
-	return list;
-}
-
-static List *
-array_oids(Datum array)
-{
-	Datum	   *d;
-	bool	   *nulls;
-	int			n;
-	List	   *list = NIL;
-
-	deconstruct_array(DatumGetArrayTypeP(array), REGCLASSOID, sizeof(Oid), true, TYPALIGN_INT, &d, &nulls, &n);
-	for (int i = 0; i < n; i++)
-		if (!nulls[i])
-			list = lappend_oid(list, DatumGetObjectId(d[i]));
-	return list;
-}
-
-static Datum
-text_array(List *list)
-{
-	Datum	   *d = palloc(sizeof(Datum) * Max(1, list_length(list)));
-	int			n = 0;
-	ListCell   *lc;
-
-	foreach(lc, list)
-		d[n++] = bf_text(lfirst(lc));
-	return PointerGetDatum(construct_array(d, n, TEXTOID, -1, false, TYPALIGN_INT));
-}
-
-static Datum
-oid_array(List *list)
-{
-	Datum	   *d = palloc(sizeof(Datum) * Max(1, list_length(list)));
-	int			n = 0;
-	ListCell   *lc;
-
-	foreach(lc, list)
-		d[n++] = ObjectIdGetDatum(lfirst_oid(lc));
-	return PointerGetDatum(construct_array(d, n, REGCLASSOID, sizeof(Oid), true, TYPALIGN_INT));
+	if (array_contains_nulls(DatumGetArrayTypeP(array)))
+		bad_argument("key must not contain NULL", "Name columns of the target.");
+	return bf_text_list(array);
 }
 
 /* The primary key's columns. */
@@ -326,7 +277,7 @@ read_range(FunctionCallInfo fcinfo, const BfVersion *v, BfRange *range)
 	range->partition_name = arg_text(fcinfo, A_PARTITION_NAME);
 	range->all = !PG_ARGISNULL(A_ALL) && PG_GETARG_BOOL(A_ALL);
 	if (!PG_ARGISNULL(A_PARTITIONS))
-		range->partitions = array_oids(PG_GETARG_DATUM(A_PARTITIONS));
+		range->partitions = bf_oid_list(PG_GETARG_DATUM(A_PARTITIONS));
 	if (((range->partitions != NIL) + range->all + !(PG_ARGISNULL(A_FROM) && PG_ARGISNULL(A_TO))) > 1)
 		bad_argument("range, partitions and all_partitions exclude each other", "Give one of them.");
 	bf_owner_enter(&id, v->owner);
@@ -353,7 +304,7 @@ read_version(FunctionCallInfo fcinfo, BfVersion *v)
 	if (PG_ARGISNULL(A_PARAMETERS) || !JB_ROOT_IS_OBJECT(PG_GETARG_JSONB_P(A_PARAMETERS)))
 		bad_argument("parameters must be a JSON object", "Give one such as '{\"rate\": \"0.0825\"}'.");
 	v->parameters = PG_GETARG_JSONB_P(A_PARAMETERS);
-	v->key = PG_ARGISNULL(A_KEY) ? infer_key(v) : array_texts(PG_GETARG_DATUM(A_KEY));
+	v->key = PG_ARGISNULL(A_KEY) ? infer_key(v) : given_key(PG_GETARG_DATUM(A_KEY));
 	check_key(v);
 	v->late_changes = PG_ARGISNULL(A_LATE_CHANGES) ? "ignore" :
 		arg_choice(fcinfo, A_LATE_CHANGES, "late_changes", "block", "ignore", "capture");
@@ -361,7 +312,7 @@ read_version(FunctionCallInfo fcinfo, BfVersion *v)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("late_changes => 'capture' is not there yet"),
 						errhint("Use 'block' or 'ignore'.")));
 	v->sources_declared = !PG_ARGISNULL(A_SOURCES);
-	v->sources_extra = v->sources_declared ? array_oids(PG_GETARG_DATUM(A_SOURCES)) : NIL;
+	v->sources_extra = v->sources_declared ? bf_oid_list(PG_GETARG_DATUM(A_SOURCES)) : NIL;
 	v->allow_volatile = !PG_ARGISNULL(A_ALLOW_VOLATILE) && PG_GETARG_BOOL(A_ALLOW_VOLATILE);
 	v->max_rejections = PG_ARGISNULL(A_MAX_REJECTIONS) ? 0 : PG_GETARG_INT64(A_MAX_REJECTIONS);
 	v->max_lost_keys = PG_ARGISNULL(A_MAX_LOST) ? -1 : PG_GETARG_INT64(A_MAX_LOST);
@@ -383,21 +334,21 @@ definition_json(FunctionCallInfo fcinfo, const BfVersion *v, const BfRange *rang
 		false, !v->sources_declared, false, false, v->max_lost_keys < 0, v->max_gained_keys < 0, v->max_shrink < 0
 	};
 	BfRows	   *r = bf_catalog("SELECT pg_catalog.jsonb_build_object('target', $1::pg_catalog.regclass, 'rule', $2, 'range_from', $3,"
-							   " 'range_to', $4, 'partitions', $5, 'all_partitions', $6, 'parameters', $7, 'code_revision', $8,"
+							   " 'range_to', $4, 'partitions', $5::pg_catalog.regclass[], 'all_partitions', $6, 'parameters', $7, 'code_revision', $8,"
 							   " 'key', $9, 'match', $10, 'gaps', $11, 'step', $12, 'partition_name', $13, 'late_changes', $14,"
-							   " 'sources', $15, 'allow_volatile', $16, 'max_rejections', $17, 'max_lost_keys', $18,"
+							   " 'sources', $15::pg_catalog.regclass[], 'allow_volatile', $16, 'max_rejections', $17, 'max_lost_keys', $18,"
 							   " 'max_gained_keys', $19, 'max_shrink', $20)",
-							   BF_ARGS(OIDOID, TEXTOID, TEXTARRAYOID, TEXTARRAYOID, REGCLASSARRAYOID, BOOLOID, JSONBOID, TEXTOID,
-									   TEXTARRAYOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, REGCLASSARRAYOID, BOOLOID,
+							   BF_ARGS(OIDOID, TEXTOID, TEXTARRAYOID, TEXTARRAYOID, OIDARRAYOID, BOOLOID, JSONBOID, TEXTOID,
+									   TEXTARRAYOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, OIDARRAYOID, BOOLOID,
 									   INT8OID, INT8OID, INT8OID, FLOAT8OID),
-							   BF_VALS(ObjectIdGetDatum(v->target), bf_text(v->rule), text_array(range->from),
-									   text_array(range->to), oid_array(range->partitions), BoolGetDatum(range->all),
+							   BF_VALS(ObjectIdGetDatum(v->target), bf_text(v->rule), bf_text_array(range->from),
+									   bf_text_array(range->to), bf_oid_array(range->partitions), BoolGetDatum(range->all),
 									   JsonbPGetDatum(v->parameters),
-									   nulls[7] ? (Datum) 0 : PG_GETARG_DATUM(A_CODE_REVISION), text_array(v->key),
+									   nulls[7] ? (Datum) 0 : PG_GETARG_DATUM(A_CODE_REVISION), bf_text_array(v->key),
 									   bf_text(v->match_position ? "position" : "name"), bf_text(range->gaps),
 									   nulls[11] ? (Datum) 0 : bf_text(range->step),
 									   nulls[12] ? (Datum) 0 : bf_text(range->partition_name), bf_text(v->late_changes),
-									   oid_array(v->sources_extra), BoolGetDatum(v->allow_volatile),
+									   bf_oid_array(v->sources_extra), BoolGetDatum(v->allow_volatile),
 									   Int64GetDatum(v->max_rejections), Int64GetDatum(v->max_lost_keys),
 									   Int64GetDatum(v->max_gained_keys), Float8GetDatum(v->max_shrink)), nulls);
 
@@ -494,7 +445,7 @@ insert_version(FunctionCallInfo fcinfo, BfVersion *v, const BfRuleInfo *rule, Da
 				   " VALUES ($1, 'defined', $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id",
 				   BF_ARGS(TEXTOID, JSONBOID, TEXTOID, TEXTARRAYOID, TEXTOID, INT8OID, INT8OID, INT8OID, FLOAT8OID),
 				   BF_VALS(bf_text(v->name), JsonbPGetDatum(v->parameters),
-						   nulls[2] ? (Datum) 0 : PG_GETARG_DATUM(A_CODE_REVISION), text_array(v->settings),
+						   nulls[2] ? (Datum) 0 : PG_GETARG_DATUM(A_CODE_REVISION), bf_text_array(v->settings),
 						   bf_text(v->late_changes), Int64GetDatum(v->max_rejections), Int64GetDatum(v->max_lost_keys),
 						   Int64GetDatum(v->max_gained_keys), Float8GetDatum(v->max_shrink)), nulls);
 	v->id = DatumGetInt64(BF_VALUE(r, 0, 0));
@@ -503,12 +454,12 @@ insert_version(FunctionCallInfo fcinfo, BfVersion *v, const BfRuleInfo *rule, Da
 	bf_catalog("INSERT INTO backfill.bf_target (version_id, target, rule, rule_canonical, match_position, key, allow_volatile,"
 			   " sources_declared, sources_extra, stable_functions, volatile_functions, definition)"
 			   " VALUES ($1, $2::pg_catalog.regclass, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-			   BF_ARGS(INT8OID, OIDOID, TEXTOID, TEXTOID, BOOLOID, TEXTARRAYOID, BOOLOID, BOOLOID, REGCLASSARRAYOID,
+			   BF_ARGS(INT8OID, OIDOID, TEXTOID, TEXTOID, BOOLOID, TEXTARRAYOID, BOOLOID, BOOLOID, OIDARRAYOID,
 					   TEXTARRAYOID, TEXTARRAYOID, JSONBOID),
 			   BF_VALS(Int64GetDatum(v->id), ObjectIdGetDatum(v->target), bf_text(v->rule), bf_text(rule->canonical),
-					   BoolGetDatum(v->match_position), text_array(v->key), BoolGetDatum(v->allow_volatile),
-					   BoolGetDatum(v->sources_declared), oid_array(v->sources_extra), text_array(rule->stable),
-					   text_array(rule->volatile_), definition), NULL);
+					   BoolGetDatum(v->match_position), bf_text_array(v->key), BoolGetDatum(v->allow_volatile),
+					   BoolGetDatum(v->sources_declared), bf_oid_array(v->sources_extra), bf_text_array(rule->stable),
+					   bf_text_array(rule->volatile_), definition), NULL);
 }
 
 /* NB: bound parameters have no value for an open side of most types: find out now, not in the middle of a build. */

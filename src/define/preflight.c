@@ -10,6 +10,7 @@
 
 #include <sys/statvfs.h>
 
+#include "access/table.h"
 #include "access/twophase.h"
 #include "catalog/pg_type.h"
 #include "define/plan.h"
@@ -18,13 +19,12 @@
 #include "miscadmin.h"
 #include "storage/lock.h"
 #include "storage/proc.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 PG_FUNCTION_INFO_V1(backfill_plan);
 
-/* $1 target, $2 live leaves, $3 owner, $4 default partitions of the touched parents */
+/* $1 target, $2 live leaves, $3 owner, $4 their parents */
 static const char findings_sql[] =
 "WITH leaf AS (SELECT c.* FROM pg_catalog.pg_class c WHERE c.oid = ANY ($2)),\n"
 " root AS (SELECT c.* FROM pg_catalog.pg_class c WHERE c.oid = $1),\n"
@@ -94,7 +94,8 @@ static const char findings_sql[] =
 "UNION ALL SELECT 'warning', i.indexrelid::regclass::text, 'index is invalid and is not rebuilt', 'REINDEX or drop it.'"
 "  FROM pg_catalog.pg_index i WHERE i.indrelid = ANY ($2) AND NOT i.indisvalid\n"
 "UNION ALL SELECT 'warning', c.oid::regclass::text, 'default partition is scanned under the lock (about '"
-" || greatest(c.reltuples, 0)::bigint || ' rows)', NULL FROM pg_catalog.pg_class c WHERE c.oid = ANY ($4)\n"
+" || greatest(c.reltuples, 0)::bigint || ' rows)', NULL FROM pg_catalog.pg_class c"
+"  WHERE c.oid IN (SELECT partdefid FROM pg_catalog.pg_partitioned_table WHERE partrelid = ANY ($4))\n"
 "UNION ALL SELECT 'info', l.oid::regclass::text, 'about ' || greatest(l.reltuples, 0)::bigint || ' rows, '"
 " || pg_catalog.pg_size_pretty(pg_catalog.pg_total_relation_size(l.oid)) || ' to be rebuilt', NULL FROM leaf l\n"
 ")\n"
@@ -123,18 +124,6 @@ add(Findings *f, const char *severity, const char *object, char *finding, const 
 	f->n++;
 }
 
-static ArrayType *
-oid_array(List *oids)
-{
-	Datum	   *d = palloc(sizeof(Datum) * Max(1, list_length(oids)));
-	int			n = 0;
-	ListCell   *lc;
-
-	foreach(lc, oids)
-		d[n++] = ObjectIdGetDatum(lfirst_oid(lc));
-	return construct_array(d, n, OIDOID, sizeof(Oid), true, TYPALIGN_INT);
-}
-
 /* Bytes the build needs (as much again as the live leaves) against what the data directory's disk has. */
 static void
 check_disk(Findings *f, List *live)
@@ -145,7 +134,7 @@ check_disk(Findings *f, List *live)
 				have;
 
 	r = bf_catalog("SELECT coalesce(pg_catalog.sum(pg_catalog.pg_total_relation_size(o)), 0)::bigint FROM pg_catalog.unnest($1) o",
-				   BF_ARGS(OIDARRAYOID), BF_VALS(PointerGetDatum(oid_array(live))), NULL);
+				   BF_ARGS(OIDARRAYOID), BF_VALS(bf_oid_array(live)), NULL);
 	need = DatumGetInt64(BF_VALUE(r, 0, 0));
 	if (statvfs(DataDir, &fs) != 0)
 		return;
@@ -169,8 +158,36 @@ check_locks(Findings *f, List *partitions)
 			"Raise max_locks_per_transaction, or publish a smaller range.");
 }
 
+static List *
+live_leaves(List *partitions)
+{
+	List	   *live = NIL;
+	ListCell   *lc;
+
+	foreach(lc, partitions)
+		if (OidIsValid(((BfPartition *) lfirst(lc))->live))
+			live = lappend_oid(live, ((BfPartition *) lfirst(lc))->live);
+	return live;
+}
+
+/* How the rule runs, seen on the first partition. */
 static void
-rule_findings(Findings *f, const BfVersion *v)
+plan_finding(Findings *f, const BfVersion *v, const BfPartition *p)
+{
+	Relation	rel = table_open(OidIsValid(p->live) ? p->live : v->target, AccessShareLock);
+	List	   *bound_qual,
+			   *inner_qual;
+	const char *why_serial;
+
+	bf_plan_quals(v, p, rel, &bound_qual, &inner_qual);
+	(void) bf_rule_plan(bf_rule_query(v, rel, bound_qual, inner_qual, p->lower, p->upper), &why_serial);
+	table_close(rel, NoLock);
+	add(f, "info", v->name, why_serial == NULL ? "the rule runs in a parallel plan" :
+		psprintf("the rule runs serially: %s", why_serial), NULL);
+}
+
+static void
+rule_findings(Findings *f, const BfVersion *v, List *partitions)
 {
 	BfIdentity	id;
 	BfRuleInfo *info;
@@ -179,6 +196,8 @@ rule_findings(Findings *f, const BfVersion *v)
 	bf_owner_enter(&id, v->owner);
 	bf_version_apply_settings(v);
 	info = bf_rule_analyze(v);
+	if (partitions != NIL)
+		plan_finding(f, v, linitial(partitions));
 	bf_identity_leave(&id);
 	foreach(lc, info->stable)
 		add(f, "info", lfirst(lc), "function is STABLE: its result is taken at build time", NULL);
@@ -193,39 +212,14 @@ rule_findings(Findings *f, const BfVersion *v)
 BfRows *
 bf_preflight_findings(const BfVersion *v, List *partitions)
 {
-	List	   *live = NIL;
 	List	   *parents = NIL;
-	List	   *defaults = NIL;
 	ListCell   *lc;
-	BfRows	   *r;
 
 	foreach(lc, partitions)
-	{
-		BfPartition *p = lfirst(lc);
-
-		if (OidIsValid(p->live))
-			live = lappend_oid(live, p->live);
-		parents = list_append_unique_oid(parents, p->parent);
-	}
-	r = bf_catalog("SELECT partdefid FROM pg_catalog.pg_partitioned_table WHERE partrelid = ANY ($1) AND partdefid <> 0",
-				   BF_ARGS(OIDARRAYOID), BF_VALS(PointerGetDatum(oid_array(parents))), NULL);
-	for (int i = 0; i < r->nrows; i++)
-		defaults = lappend_oid(defaults, DatumGetObjectId(BF_VALUE(r, i, 0)));
+		parents = list_append_unique_oid(parents, ((BfPartition *) lfirst(lc))->parent);
 	return bf_catalog(findings_sql, BF_ARGS(OIDOID, OIDARRAYOID, OIDOID, OIDARRAYOID),
-					  BF_VALS(ObjectIdGetDatum(v->target), PointerGetDatum(oid_array(live)), ObjectIdGetDatum(v->owner),
-							  PointerGetDatum(oid_array(defaults))), NULL);
-}
-
-static List *
-live_leaves(List *partitions)
-{
-	List	   *live = NIL;
-	ListCell   *lc;
-
-	foreach(lc, partitions)
-		if (OidIsValid(((BfPartition *) lfirst(lc))->live))
-			live = lappend_oid(live, ((BfPartition *) lfirst(lc))->live);
-	return live;
+					  BF_VALS(ObjectIdGetDatum(v->target), bf_oid_array(live_leaves(partitions)), ObjectIdGetDatum(v->owner),
+							  bf_oid_array(parents)), NULL);
 }
 
 static void
@@ -272,7 +266,7 @@ backfill_plan(PG_FUNCTION_ARGS)
 	r = bf_preflight_findings(v, partitions);
 	check_locks(f, partitions);
 	check_disk(f, live_leaves(partitions));
-	rule_findings(f, v);
+	rule_findings(f, v, partitions);
 	InitMaterializedSRF(fcinfo, 0);
 	/* Ours are merged in after the catalog's of the same or graver severity. */
 	for (int i = 0; i <= r->nrows; i++)

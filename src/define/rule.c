@@ -28,6 +28,9 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
 #include "parser/analyze.h"
 #include "parser/parse_coerce.h"
 #include "parser/parse_collate.h"
@@ -192,6 +195,29 @@ bf_rule_query(const BfVersion *v, Relation leaf, List *bound_qual, List *inner_q
 	result->params = parameter_values(&rp, lower, upper);
 	parse_end(&rp);
 	return result;
+}
+
+PlannedStmt *
+bf_rule_plan(const BfRuleQuery *rq, const char **why_serial)
+{
+	Query	   *query = copyObject(rq->query);
+	List	   *rewritten;
+	PlannedStmt *plan;
+	bool		hazard;
+
+	AcquireRewriteLocks(query, true, false);
+	rewritten = QueryRewrite(query);
+	if (list_length(rewritten) != 1)
+		elog(ERROR, "rule was rewritten to %d queries", list_length(rewritten));
+	query = linitial_node(Query, rewritten);
+	hazard = max_parallel_hazard(query) == PROPARALLEL_UNSAFE;
+	plan = pg_plan_query(query, "", CURSOR_OPT_PARALLEL_OK, rq->params);
+	if (why_serial)
+		*why_serial = plan->parallelModeNeeded ? NULL :
+			hazard ? "it calls a function that is PARALLEL UNSAFE, or locks rows" :
+			max_parallel_workers_per_gather == 0 ? "max_parallel_workers_per_gather is 0" :
+			"the planner finds that cheaper";
+	return plan;
 }
 
 /*

@@ -10,6 +10,7 @@
 
 #include "nodes/params.h"
 #include "nodes/parsenodes.h"
+#include "nodes/plannodes.h"
 
 /* What analysing a rule at create time finds. */
 typedef struct BfRuleInfo
@@ -48,5 +49,8 @@ typedef struct BfRuleQuery
 
 extern BfRuleQuery *bf_rule_query(const BfVersion *v, Relation leaf, List *bound_qual, List *inner_qual,
 								  const char *lower, const char *upper);
+
+/* Its plan under the active snapshot, parallel where possible; *why_serial (may be NULL) says what stood in the way. */
+extern PlannedStmt *bf_rule_plan(const BfRuleQuery *rq, const char **why_serial);
 
 #endif							/* BF_RULE_H */

@@ -139,33 +139,6 @@ bf_version_name_lock(const char *name)
 			 errhint("Wait for that call to end, or cancel it.")));
 }
 
-/* text[] as a list of C strings */
-static List *
-text_list(Datum array)
-{
-	Datum	   *elems;
-	int			n;
-	List	   *result = NIL;
-
-	deconstruct_array(DatumGetArrayTypeP(array), TEXTOID, -1, false, TYPALIGN_INT, &elems, NULL, &n);
-	for (int i = 0; i < n; i++)
-		result = lappend(result, TextDatumGetCString(elems[i]));
-	return result;
-}
-
-static List *
-oid_list(Datum array)
-{
-	Datum	   *elems;
-	int			n;
-	List	   *result = NIL;
-
-	deconstruct_array(DatumGetArrayTypeP(array), REGCLASSOID, sizeof(Oid), true, TYPALIGN_INT, &elems, NULL, &n);
-	for (int i = 0; i < n; i++)
-		result = lappend_oid(result, DatumGetObjectId(elems[i]));
-	return result;
-}
-
 static Oid
 relation_owner(Oid relid)
 {
@@ -209,17 +182,17 @@ bf_version_get(const char *name)
 	v->rule = bf_rows_text(r, 0, 5);
 	v->rule_canonical = bf_rows_text(r, 0, 6);
 	v->match_position = DatumGetBool(BF_VALUE(r, 0, 7));
-	v->key = text_list(BF_VALUE(r, 0, 8));
+	v->key = bf_text_list(BF_VALUE(r, 0, 8));
 	v->parameters = DatumGetJsonbP(BF_VALUE(r, 0, 9));
 	v->allow_volatile = DatumGetBool(BF_VALUE(r, 0, 10));
 	v->sources_declared = DatumGetBool(BF_VALUE(r, 0, 11));
-	v->sources_extra = oid_list(BF_VALUE(r, 0, 12));
+	v->sources_extra = bf_oid_list(BF_VALUE(r, 0, 12));
 	v->late_changes = bf_rows_text(r, 0, 13);
 	v->max_rejections = DatumGetInt64(BF_VALUE(r, 0, 14));
 	v->max_lost_keys = limit_or(r, 15);
 	v->max_gained_keys = limit_or(r, 16);
 	v->max_shrink = BF_ISNULL(r, 0, 17) ? -1 : DatumGetFloat8(BF_VALUE(r, 0, 17));
-	v->settings = text_list(BF_VALUE(r, 0, 18));
+	v->settings = bf_text_list(BF_VALUE(r, 0, 18));
 	return v;
 }
 

@@ -7,29 +7,42 @@
 
 #include "backfill.h"
 
+/* One row of bf_gate. */
+typedef struct BfGate
+{
+	char	   *name;
+	char	   *kind;			/* integrity, comparison, total */
+	char	   *expression;		/* canonical; totals only */
+	char	   *expect;			/* as people read it */
+	bool		whole_version;	/* scope => 'version' */
+	bool		required;
+	bool		waived;
+} BfGate;
+
+#define BF_GATE_IS_INTEGRITY(g) (strcmp((g)->kind, "integrity") == 0)
+#define BF_GATE_IS_TOTAL(g) (strcmp((g)->kind, "total") == 0)
+
+/* Inserts the built-in gates of a new version. */
+extern void bf_gate_defaults(BfVersion *v);
+/* The gates of a version as BfGate *: integrity, comparison, then totals by name. */
+extern List *bf_gate_list(int64 version_id);
+/* Fingerprint of a leaf's definition (InvalidOid: to be created) and its root's. */
+extern char *bf_gate_definition(Oid leaf, Oid root);
+
 /*
  * Measures every gate of the version on its staged partitions against the live
- * ones and inserts one bf_evidence row a gate and partition (partition NULL for
- * whole-version gates), each bound to `binding` of its partition.
+ * ones and appends one bf_evidence row a gate and partition (partition NULL for
+ * whole-version gates).  Each is bound to what it was measured on: definition,
+ * gates' settings, staged and live relations with their files, writes to the staged one.
  */
 extern void bf_gate_validate(BfVersion *v, List *partitions);
 
 /*
- * What evidence is bound to: definition, gates' settings, staged and live relation with
- * their guard state.  Recomputed by publish under its locks.
- */
-extern char *bf_gate_binding(BfVersion *v, BfPartition *p);
-
-/*
  * Raises 23514 "backfill failed quality gates" when a required gate is red, 55000
- * when evidence is missing or bound to other data.  Returns the number of partitions without baseline.
+ * when evidence is missing or bound to something else than what is there now.
+ * Returns the number of partitions without baseline.  One catalog query whatever
+ * the number of partitions, so publish repeats it under its locks.
  */
 extern int	bf_gate_require_green(BfVersion *v, List *partitions);
-
-/* Inserts the built-in gates of a new version. */
-extern void bf_gate_defaults(BfVersion *v);
-
-/* Fingerprint of a leaf's definition (InvalidOid: to be created) and its root's. */
-extern char *bf_gate_definition(Oid leaf, Oid root);
 
 #endif							/* BF_GATE_H */
