@@ -100,7 +100,8 @@ static const char findings_sql[] =
 " || pg_catalog.pg_size_pretty(pg_catalog.pg_total_relation_size(l.oid)) || ' to be rebuilt', NULL FROM leaf l\n"
 ")\n"
 "SELECT severity, object, finding, hint FROM finding"
-" ORDER BY pg_catalog.array_position(ARRAY['blocker', 'warning', 'info'], severity), finding COLLATE \"C\", object COLLATE \"C\"";
+" ORDER BY pg_catalog.array_position(ARRAY['blocker', 'warning', 'info'], severity),"
+" CASE severity WHEN 'info' THEN object ELSE finding END COLLATE \"C\", object COLLATE \"C\"";
 
 /* Appends one finding; text values only. */
 typedef struct Findings
