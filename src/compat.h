@@ -35,6 +35,10 @@
 #define bf_executor_run(qd) ExecutorRun((qd), ForwardScanDirection, 0, true)
 #endif
 
+#ifndef pg_attribute_noreturn	/* gone in 18 */
+#define pg_attribute_noreturn() __attribute__((noreturn))
+#endif
+
 /* Virtual generated columns and unenforced constraints came with 18. */
 #if PG_VERSION_NUM >= 180000
 #define bf_stored_not_null(att) ((att)->attnotnull && !(att)->attisdropped && (att)->attgenerated != ATTRIBUTE_GENERATED_VIRTUAL)
