@@ -8,16 +8,48 @@ OBJS = src/backfill.o \
 	src/common/catalog.o \
 	src/define/rule.o src/define/version.o src/define/plan.o src/define/preflight.o src/define/create.o \
 	src/build/pin.o src/build/shape.o src/build/guard.o src/build/load.o src/build/builder.o \
-	src/verify/expect.o src/verify/compare.o src/verify/gate.o \
-	src/publish/locks.o src/publish/switch_attach.o src/publish/publish.o src/publish/history.o \
+	src/verify/expect.o src/verify/expression.o src/verify/compare.o src/verify/total.o src/verify/gate.o \
+	src/verify/evidence.o src/verify/validate.o \
+	src/publish/locks.o src/publish/switch_attach.o src/publish/publish.o src/publish/rollback.o src/publish/history.o \
 	src/report/manifest.o
 
 PG_CPPFLAGS = -I$(srcdir)/src
 PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
-with_llvm = no
+# No bitcode: clang is not needed, and functions of an extension like this are never inlined.
+override with_llvm = no
 
-REGRESS_OPTS = --inputdir=test --outputdir=build/regress
-
+# The scripts choose a server themselves when PG_CONFIG is not given.  They are exec-ed, so that ending make ends them.
+PG_CONFIG_GIVEN := $(PG_CONFIG)
 PG_CONFIG ?= pg_config
+
+ifneq (,$(filter check demo setup,$(MAKECMDGOALS)))
+
+# These work where no PostgreSQL is installed yet, so they come without PGXS (which also has a `check` of its own).
+.PHONY: check demo setup
+
+# make check [SUITES="regress isolation pgtap tap examples"]
+check:
+	@exec env PG_CONFIG="$(PG_CONFIG_GIVEN)" tools/check.sh $(SUITES)
+
+# make demo [DATA=path/to/flights.csv.xz]; plain DATA also means PGXS's list above, hence the origin
+demo:
+	@exec env PG_CONFIG="$(PG_CONFIG_GIVEN)" tools/demo/run.sh $(if $(filter command line,$(origin DATA)),"$(DATA)")
+
+setup:
+	@exec env PG_CONFIG="$(PG_CONFIG_GIVEN)" tools/setup.sh
+
+else
+
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
+
+# PGXS tracks no headers, and objects of another server must not be linked.
+$(OBJS): $(wildcard $(srcdir)/src/*.h $(srcdir)/src/*/*.h) build/server
+
+build/server: FORCE
+	@mkdir -p build; echo '$(VERSION) $(includedir_server)' | cmp -s - $@ || echo '$(VERSION) $(includedir_server)' > $@
+
+.PHONY: FORCE
+FORCE:
+
+endif

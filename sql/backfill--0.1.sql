@@ -313,3 +313,68 @@ RETURNS void LANGUAGE c VOLATILE STRICT AS 'MODULE_PATHNAME';
 
 CREATE FUNCTION backfill_manifest(version text)
 RETURNS jsonb LANGUAGE c STABLE STRICT AS 'MODULE_PATHNAME';
+
+--
+-- What each object is, for \df+, \d+ and tools that read the catalogs.  doc/reference.md says more.
+--
+
+COMMENT ON FUNCTION backfill_create(text, regclass, text, "any", "any", regclass[], boolean, jsonb, text, text[], text,
+	text, text, text, text, regclass[], boolean, bigint, bigint, bigint, text, boolean)
+	IS 'defines a version: which partitions of a target are rebuilt, by which rule; reads and changes no data';
+COMMENT ON FUNCTION backfill_add_gate(text, text, text, text, text, text, boolean)
+	IS 'adds a check that must hold between the live and the staged data of a version, or replaces one';
+COMMENT ON FUNCTION backfill_waive(text, text, text)
+	IS 'lets a version be published although a comparison or declared gate is red; the reason is kept';
+COMMENT ON FUNCTION backfill_plan(text)
+	IS 'dry run: what stands in the way of a version (blockers first), warnings, and what would be rebuilt';
+COMMENT ON FUNCTION backfill_build(text, integer)
+	IS 'builds the staged partitions of a version from one snapshot and validates them; readers notice nothing';
+COMMENT ON FUNCTION backfill_validate(text)
+	IS 'measures every gate of a built version again; one row a gate';
+COMMENT ON FUNCTION backfill_publish(text, boolean)
+	IS 'makes a built version what readers see, in one transaction, or raises an error and changes nothing';
+COMMENT ON FUNCTION backfill_rollback(text, regclass, text, text)
+	IS 'withdraws a published version: what it replaced is what readers see again';
+COMMENT ON FUNCTION backfill_drop(text)
+	IS 'drops the staged and retired tables of a version that is not live; the record of a published one stays';
+COMMENT ON FUNCTION backfill_manifest(text)
+	IS 'everything that is known about a version: definition, pin, partitions, gates, evidence, history';
+
+COMMENT ON TABLE backfill.bf_version IS 'one row a version: name, state, parameters and limits';
+COMMENT ON TABLE backfill.bf_target IS 'target and rule of each version, as given and as they were understood';
+COMMENT ON TABLE backfill.bf_partition IS 'the partitions each version rebuilds, and the tables staged for them';
+COMMENT ON TABLE backfill.bf_pin IS 'the snapshot each version was built on, and where and when it was taken';
+COMMENT ON TABLE backfill.bf_mark IS 'one row for each transaction that wrote to a watched leaf, and leaf';
+COMMENT ON TABLE backfill.bf_rejection IS 'rows of rules that could not be in their partition';
+COMMENT ON TABLE backfill.bf_gate IS 'the gates of each version: built in and declared, and who waived which';
+COMMENT ON TABLE backfill.bf_evidence IS 'what gates measured, bound to the data it was measured on; only inserted';
+COMMENT ON TABLE backfill.bf_history IS 'every publication and rollback; only inserted';
+
+COMMENT ON COLUMN backfill.status.built IS 'partitions built / partitions of the version';
+COMMENT ON COLUMN backfill.status.gates IS 'gates whose newest evidence is not red / gates of the version; not measured counts as red';
+COMMENT ON COLUMN backfill.status.size IS 'size of the tables of the version with indexes, as it was when they were built';
+COMMENT ON COLUMN backfill.status.live IS 'partitions of the version that readers see now';
+COMMENT ON COLUMN backfill.status.since IS 'when the version was published; null when it is not live';
+COMMENT ON COLUMN backfill.status.next_step IS 'the call to make next';
+COMMENT ON COLUMN backfill.partition.ordinal IS 'place in bound order, from 1';
+COMMENT ON COLUMN backfill.partition.bound IS 'FOR VALUES ... or DEFAULT, as in CREATE TABLE ... PARTITION OF';
+COMMENT ON COLUMN backfill.partition.live IS 'the table this one replaces; null when the partition is created';
+COMMENT ON COLUMN backfill.partition.staged IS 'the table that was built; null before the build';
+COMMENT ON COLUMN backfill.partition.rejected IS 'rows of the rule that were left out, see backfill.rejection';
+COMMENT ON COLUMN backfill.partition.size IS 'with indexes, as it was when the table was built';
+COMMENT ON COLUMN backfill.partition.attempts IS 'how many times it was built';
+COMMENT ON COLUMN backfill.evidence.partition IS 'null when the gate is about the whole version';
+COMMENT ON COLUMN backfill.evidence.result IS 'passed, failed, waived, no_baseline (nothing live to compare with) or n/a';
+COMMENT ON COLUMN backfill.evidence.old IS 'measured on the live partition';
+COMMENT ON COLUMN backfill.evidence.new IS 'measured on the staged partition';
+COMMENT ON COLUMN backfill.evidence.samples IS 'up to 10 keys that broke the gate';
+COMMENT ON COLUMN backfill.evidence.measured_by IS 'session user';
+COMMENT ON COLUMN backfill.rejection.row IS 'the row as the target would have had it';
+COMMENT ON COLUMN backfill.history.at IS 'when the locks were held, not when the transaction committed';
+COMMENT ON COLUMN backfill.history.by_role IS 'session user';
+COMMENT ON COLUMN backfill.history.action IS 'published or rolled_back';
+COMMENT ON COLUMN backfill.history.replaces IS 'the version that was live before; original: what was there before backfill';
+COMMENT ON COLUMN backfill.history.unchanged IS 'partitions that were the same and were left alone';
+COMMENT ON COLUMN backfill.history.created IS 'partitions that were new to the target';
+COMMENT ON COLUMN backfill.history.attempts IS 'how many times locks were tried';
+COMMENT ON COLUMN backfill.history.waited IS 'time from the first attempt until all locks were held';

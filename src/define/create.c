@@ -10,6 +10,8 @@
 #include "access/xact.h"
 #include "build/guard.h"
 #include "catalog/catalog.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
 #include "define/plan.h"
@@ -18,6 +20,8 @@
 #include "define/version.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "parser/parse_coerce.h"
+#include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -105,7 +109,7 @@ check_target(BfVersion *v)
 				 errhint("Partition it, so that its parts can be replaced.")));
 	if (get_rel_persistence(v->target) != RELPERSISTENCE_PERMANENT)
 		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("%s is not a permanent table", bf_relname(v->target)),
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a permanent table", get_rel_name(v->target)),
 				 errhint("A temporary or unlogged target cannot be published safely.")));
 	tup = SearchSysCache1(RELOID, ObjectIdGetDatum(v->target));
 	v->owner = ((Form_pg_class) GETSTRUCT(tup))->relowner;
@@ -146,6 +150,7 @@ infer_key(BfVersion *v)
 static void
 check_key(BfVersion *v)
 {
+	List	   *seen = NIL;
 	ListCell   *lc;
 
 	foreach(lc, v->key)
@@ -159,6 +164,11 @@ check_key(BfVersion *v)
 					(errcode(ERRCODE_UNDEFINED_COLUMN),
 					 errmsg("key column \"%s\" of %s does not exist", col, bf_relname(v->target)),
 					 errhint("Name columns of the target.")));
+		if (list_member_int(seen, att))
+			ereport(ERROR,
+					(errcode(ERRCODE_DUPLICATE_COLUMN), errmsg("key column \"%s\" is named more than once", col),
+					 errhint("Name each column of the key once.")));
+		seen = lappend_int(seen, att);
 		type = lookup_type_cache(get_atttype(v->target, att), TYPECACHE_LT_OPR | TYPECACHE_EQ_OPR);
 		if (!OidIsValid(type->lt_opr) || !OidIsValid(type->eq_opr))
 			ereport(ERROR,
@@ -194,6 +204,7 @@ key_text(PartitionKey key, int n, Oid type, Datum value, const char *what)
 	bool		varlena;
 	char	   *text;
 	char	   *sql;
+	Oid			cast;
 
 	if (n >= key->partnatts)
 		bad_argument(psprintf("%s has more columns than the partition key", what),
@@ -207,6 +218,12 @@ key_text(PartitionKey key, int n, Oid type, Datum value, const char *what)
 	}
 	if (type == UNKNOWNOID || type == TEXTOID || type == VARCHAROID || type == key->parttypid[n])
 		type = TEXTOID;
+	else if (find_coercion_pathway(key->parttypid[n], type, COERCION_EXPLICIT, &cast) == COERCION_PATH_NONE)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("%s is of type %s, but the partition key is of type %s", what, format_type_be(type),
+						format_type_be(key->parttypid[n])),
+				 errhint("Give a literal in quotes, or a value of that type.")));
 	sql = psprintf("SELECT ($1::%s)::%s", format_type_be_qualified(type), format_type_be_qualified(key->parttypid[n]));
 	return bf_rows_text(bf_sql(sql, BF_ARGS(TEXTOID), BF_VALS(bf_text(text)), NULL), 0, 0);
 }
@@ -411,8 +428,8 @@ already_there(FunctionCallInfo fcinfo, BfVersion *v, Datum definition)
 	if (old == NULL)
 		return false;
 	old = bf_version_require(v->name);
-	differ = bf_rows_text(bf_catalog("SELECT pg_catalog.string_agg(key, ', ' ORDER BY key) FROM backfill.bf_target t,"
-									 " pg_catalog.jsonb_each($2) n WHERE t.version_id = $1 AND t.definition->key IS DISTINCT FROM n.value",
+	differ = bf_rows_text(bf_catalog("SELECT pg_catalog.string_agg(n.key, ', ' ORDER BY n.key) FROM backfill.bf_target t,"
+									 " pg_catalog.jsonb_each($2) n WHERE t.version_id = $1 AND t.definition->n.key IS DISTINCT FROM n.value",
 									 BF_ARGS(INT8OID, JSONBOID), BF_VALS(Int64GetDatum(old->id), definition), NULL), 0, 0);
 	if (differ == NULL)
 	{
@@ -481,6 +498,22 @@ check_bounds_named(const BfVersion *v, const BfRuleInfo *rule, List *partitions)
 	}
 }
 
+/*
+ * The owner creates the staged tables.  GRANT rewrites the schema's row even when it changes nothing, and two at
+ * once fail ("tuple concurrently updated"), so it is left out where it can be, and waits for its turn where not.
+ */
+static void
+grant_staging(Oid owner)
+{
+	Oid			schema = get_namespace_oid(BF_STAGING_SCHEMA, false);
+
+	if (bf_namespace_aclcheck(schema, owner, ACL_CREATE) == ACLCHECK_OK)
+		return;
+	LockDatabaseObject(NamespaceRelationId, schema, 0, ShareUpdateExclusiveLock);
+	bf_catalog(psprintf("GRANT CREATE, USAGE ON SCHEMA backfill_staging TO %s",
+						quote_identifier(GetUserNameFromId(owner, false))), 0, NULL, NULL, NULL);
+}
+
 /* Writes to the live leaves are marked from here on, so that publish can tell whether any came after the pin. */
 static void
 install_guards(const BfVersion *v, List *partitions)
@@ -488,8 +521,7 @@ install_guards(const BfVersion *v, List *partitions)
 	ListCell   *lc;
 	BfIdentity	id;
 
-	bf_catalog(psprintf("GRANT CREATE, USAGE ON SCHEMA backfill_staging TO %s",
-						quote_identifier(GetUserNameFromId(v->owner, false))), 0, NULL, NULL, NULL);
+	grant_staging(v->owner);
 	bf_owner_enter(&id, v->owner);
 	foreach(lc, partitions)
 		if (OidIsValid(((BfPartition *) lfirst(lc))->live))

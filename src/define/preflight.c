@@ -48,6 +48,9 @@ static const char findings_sql[] =
 " 'Publish single tables, without the target.'"
 "  FROM pg_catalog.pg_publication_namespace n JOIN pg_catalog.pg_publication p ON p.oid = n.pnpubid"
 "  WHERE n.pnnspid IN (SELECT relnamespace FROM leaf UNION SELECT relnamespace FROM root)\n"
+"UNION ALL SELECT 'blocker', u.subname::text, 'subscription writes to partition ' || r.srrelid::regclass || ' and would lose it',"
+" 'Let the publisher use publish_via_partition_root, or leave the partition out of the range.'"
+"  FROM pg_catalog.pg_subscription_rel r JOIN pg_catalog.pg_subscription u ON u.oid = r.srsubid WHERE r.srrelid = ANY ($2)\n"
 "UNION ALL SELECT 'blocker', t.tgname::text, 'trigger of partition ' || t.tgrelid::regclass || ' alone would be lost',"
 " 'Create it on the partitioned table, or drop it.'"
 "  FROM pg_catalog.pg_trigger t WHERE t.tgrelid = ANY ($2) AND NOT t.tgisinternal AND t.tgparentid = 0"
@@ -59,11 +62,18 @@ static const char findings_sql[] =
 "  FROM pg_catalog.pg_policy p WHERE p.polrelid = ANY ($2)\n"
 "UNION ALL SELECT 'blocker', l.oid::regclass::text, 'row security of the partition would be lost',"
 " 'Keep row security on the partitioned table.' FROM leaf l WHERE l.relrowsecurity OR l.relforcerowsecurity\n"
-"UNION ALL SELECT DISTINCT 'blocker', pg_catalog.pg_describe_object(d.classid, d.objid, 0),"
-" 'depends on partition ' || d.refobjid::regclass || ' and would stay on the replaced table',"
+/* a view is described by its table, not by its rule; what depends on the row type depends on the partition */
+"UNION ALL SELECT DISTINCT 'blocker', CASE WHEN r.oid IS NULL THEN pg_catalog.pg_describe_object(d.classid, d.objid, 0)"
+" ELSE pg_catalog.pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0) END,"
+" 'depends on partition ' || l.oid::regclass || ' and would stay on the replaced table',"
 " 'Let it name the partitioned table, or drop it.'"
-"  FROM pg_catalog.pg_depend d WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = ANY ($2)"
-"   AND d.deptype = 'n' AND d.classid IN ('pg_catalog.pg_rewrite'::regclass, 'pg_catalog.pg_proc'::regclass)\n"
+"  FROM leaf l CROSS JOIN LATERAL (VALUES ('pg_catalog.pg_class'::regclass, l.oid), ('pg_catalog.pg_type'::regclass, l.reltype),"
+"    ('pg_catalog.pg_type'::regclass, (SELECT typarray FROM pg_catalog.pg_type WHERE oid = l.reltype))) o (class, oid)"
+"  JOIN pg_catalog.pg_depend d ON d.refclassid = o.class AND d.refobjid = o.oid AND d.deptype = 'n'"
+"   AND d.classid IN ('pg_catalog.pg_rewrite'::regclass, 'pg_catalog.pg_proc'::regclass, 'pg_catalog.pg_policy'::regclass)"
+"  LEFT JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid"
+"  LEFT JOIN pg_catalog.pg_policy y ON d.classid = 'pg_catalog.pg_policy'::regclass AND y.oid = d.objid"
+"  WHERE coalesce(r.ev_class, y.polrelid, 0) <> l.oid\n"
 "UNION ALL SELECT DISTINCT 'blocker', a.attrelid::regclass::text, 'has a column of the row type of partition ' || l.oid::regclass,"
 " 'Use the row type of the partitioned table.'"
 "  FROM pg_catalog.pg_attribute a JOIN leaf l ON a.atttypid IN (l.reltype, (SELECT typarray FROM pg_catalog.pg_type WHERE oid = l.reltype))"
@@ -74,13 +84,11 @@ static const char findings_sql[] =
 "  WHERE s.classid = 'pg_catalog.pg_class'::regclass AND s.refclassid = s.classid AND s.refobjid = ANY ($2) AND s.deptype = 'a'\n"
 "UNION ALL SELECT 'blocker', a.attrelid::regclass || '.' || a.attname, 'identity of the partition itself would start again',"
 " 'Keep the identity on the partitioned table.'"
-"  FROM pg_catalog.pg_attribute a WHERE a.attrelid = ANY ($2) AND a.attidentity <> '' AND a.attislocal AND pg_catalog.current_setting('server_version_num')::int < 170000\n"
+"  FROM pg_catalog.pg_attribute a WHERE a.attrelid = ANY ($2) AND a.attidentity <> '' AND pg_catalog.current_setting('server_version_num')::int < 170000\n"
 "UNION ALL SELECT 'blocker', l.oid::regclass::text, 'partition is not a permanent table', 'Make it a logged table.'"
 "  FROM leaf l WHERE l.relpersistence <> 'p'\n"
 "UNION ALL SELECT 'blocker', l.oid::regclass::text, 'partition is a foreign table', 'Leave it out of the range.'"
 "  FROM leaf l WHERE l.relkind <> 'r'\n"
-"UNION ALL SELECT 'blocker', l.oid::regclass::text, 'partition is a typed table', 'ALTER TABLE ... NOT OF.'"
-"  FROM leaf l WHERE l.reloftype <> 0\n"
 "UNION ALL SELECT 'blocker', l.oid::regclass::text, 'partition belongs to ' || l.relowner::regrole || ', the target to ' || r.relowner::regrole,"
 " 'Give both the same owner.' FROM leaf l, root r WHERE l.relowner <> r.relowner\n"
 "UNION ALL SELECT 'blocker', i.inhrelid::regclass::text, 'partition is pending detach', 'ALTER TABLE ' || i.inhparent::regclass || ' DETACH PARTITION ' || i.inhrelid::regclass || ' FINALIZE.'"
@@ -258,7 +266,7 @@ backfill_plan(PG_FUNCTION_ARGS)
 	List	   *partitions;
 	BfRows	   *r;
 	Findings   *f = palloc0(sizeof(Findings));
-	bool		added = false;
+	static const char *const severities[] = {"blocker", "warning", "info"};
 
 	if (PG_ARGISNULL(0))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("version must not be null")));
@@ -269,17 +277,15 @@ backfill_plan(PG_FUNCTION_ARGS)
 	check_disk(f, live_leaves(partitions));
 	rule_findings(f, v, partitions);
 	InitMaterializedSRF(fcinfo, 0);
-	/* Ours are merged in after the catalog's of the same or graver severity. */
-	for (int i = 0; i <= r->nrows; i++)
+	/* Gravest first; the costs, which come from the catalog, last. */
+	for (int s = 0; s < lengthof(severities); s++)
 	{
-		if (!added && (i == r->nrows || strcmp(bf_rows_text(r, i, 0), "info") == 0))
-		{
-			for (int j = 0; j < f->n; j++)
-				tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, f->values[j], f->nulls[j]);
-			added = true;
-		}
-		if (i < r->nrows)
-			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, &r->values[i * 4], &r->nulls[i * 4]);
+		for (int i = 0; i < f->n; i++)
+			if (strcmp(TextDatumGetCString(f->values[i][0]), severities[s]) == 0)
+				tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, f->values[i], f->nulls[i]);
+		for (int i = 0; i < r->nrows; i++)
+			if (strcmp(bf_rows_text(r, i, 0), severities[s]) == 0)
+				tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, &r->values[i * 4], &r->nulls[i * 4]);
 	}
 	return (Datum) 0;
 }

@@ -1,0 +1,42 @@
+/*
+ * locks.h
+ *		The strong locks of publish and rollback: taken in short attempts, held for a bounded time.
+ */
+#ifndef BF_LOCKS_H
+#define BF_LOCKS_H
+
+#include "backfill.h"
+
+#include "datatype/timestamp.h"
+
+/* Settings, defined in backfill.c. */
+extern int	bf_lock_attempt_ms;
+extern int	bf_publish_wait_ms;
+extern int	bf_max_xlock_ms;
+
+typedef struct BfLockTimes
+{
+	int			attempts;
+	TimestampTz asked;			/* before the first attempt */
+	TimestampTz first;			/* first strong lock of the attempt that succeeded */
+	TimestampTz granted;		/* all locks are there */
+	TimestampTz done;			/* the work under them is */
+} BfLockTimes;
+
+/* What to lock, and what to do then. */
+typedef struct BfLockWork
+{
+	const BfVersion *version;
+	const char *action;			/* publish, roll back */
+	List	   *moves;			/* of BfMove *, every one that the work may make */
+	void		(*work) (void *arg);
+	void	   *arg;
+} BfLockWork;
+
+/*
+ * Takes all locks of the moves, then does the work, inside max_xlock_time.
+ * Raises 55P03 naming the blockers when backfill.publish_wait is over.
+ */
+extern void bf_locks_run(const BfLockWork *w, BfLockTimes *times);
+
+#endif							/* BF_LOCKS_H */

@@ -1,0 +1,473 @@
+/*
+ * publish.c
+ *		backfill_publish: makes a built version the one that readers see.
+ *
+ * Everything slow comes before the strong locks; everything that must be true
+ * at the moment of the switch is asked again under them.  Between the two any
+ * session may have committed anything, so nothing read before is believed
+ * after, and each question takes a snapshot of its own (hence READ COMMITTED).
+ */
+#include "publish/publish.h"
+
+#include "access/table.h"
+#include "access/visibilitymap.h"
+#include "access/xact.h"
+#include "build/guard.h"
+#include "common/catalog.h"
+#include "define/plan.h"
+#include "define/preflight.h"
+#include "define/version.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "publish/history.h"
+#include "publish/locks.h"
+#include "publish/switch_attach.h"
+#include "storage/bufmgr.h"
+#include "utils/builtins.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "verify/gate.h"
+
+PG_FUNCTION_INFO_V1(backfill_publish);
+
+/* One call of backfill_publish. */
+typedef struct PublishCall
+{
+	BfVersion  *v;
+	List	   *partitions;
+	List	   *moves;
+	BfOutcome	outcome;
+} PublishCall;
+
+/*
+ * Definitions are compared before the locks; under them only those again whose
+ * relation sent an invalidation in between, as every change of it does.
+ */
+#define MAX_WATCHED 64
+static bool watching = false;
+static int	ninvalidated = 0;	/* more than MAX_WATCHED: any relation */
+static Oid	invalidated[MAX_WATCHED];
+
+static void
+on_invalidation(Datum arg, Oid relid)
+{
+	if (!OidIsValid(relid))
+		ninvalidated = MAX_WATCHED + 1;
+	if (ninvalidated < MAX_WATCHED)
+		invalidated[ninvalidated] = relid;
+	ninvalidated = Min(ninvalidated + 1, MAX_WATCHED + 1);
+}
+
+static void
+watch(void)
+{
+	if (!watching)
+		CacheRegisterRelcacheCallback(on_invalidation, (Datum) 0);
+	watching = true;
+	ninvalidated = 0;
+}
+
+static bool
+was_invalidated(Oid relid)
+{
+	for (int i = 0; i < Min(ninvalidated, MAX_WATCHED); i++)
+		if (invalidated[i] == relid)
+			return true;
+	return ninvalidated > MAX_WATCHED;
+}
+
+/* What a partition of the target would be swapped as: the switch loses what hangs on `out` alone. */
+static List *
+outgoing(List *moves)
+{
+	List	   *list = NIL;
+	ListCell   *lc;
+
+	foreach(lc, moves)
+	{
+		BfMove	   *m = lfirst(lc);
+		BfPartition *p = memcpy(palloc(sizeof(BfPartition)), m->partition, sizeof(BfPartition));
+
+		p->live = m->out;
+		list = lappend(list, p);
+	}
+	return list;
+}
+
+static void
+require_unblocked(const BfVersion *v, List *moves)
+{
+	BfRows	   *r = bf_preflight_findings(v, outgoing(moves));
+
+	/* Blockers come first. */
+	if (r->nrows == 0 || strcmp(bf_rows_text(r, 0, 0), "blocker") != 0)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("partitions of version \"%s\" cannot be swapped: %s", v->name, bf_rows_text(r, 0, 2)),
+			 errdetail("The object in the way is %s.", bf_rows_text(r, 0, 1)),
+			 BF_ISNULL(r, 0, 3) ? 0 : errhint("%s", bf_rows_text(r, 0, 3))));
+}
+
+void
+bf_publish_check(const BfVersion *v, List *moves)
+{
+	watch();
+	require_unblocked(v, moves);
+}
+
+static pg_attribute_noreturn() void
+changed_meanwhile(const BfVersion *v, char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+			 errmsg("version \"%s\" changed while this call waited for its locks", v->name),
+			 errdetail("%s", detail),
+			 errhint("Call again; this call changed nothing.")));
+}
+
+void
+bf_publish_recheck_rows(const BfVersion *v, List *partitions)
+{
+	BfVersion  *now = bf_version_get(v->name);
+	List	   *rows;
+	ListCell   *a,
+			   *b;
+
+	if (now == NULL || now->id != v->id || now->state != v->state)
+		changed_meanwhile(v, psprintf("The version is %s now, it was %s.", now ? bf_state_name(now->state) : "gone",
+									  bf_state_name(v->state)));
+	rows = bf_plan_partitions(v->id);
+	if (list_length(rows) != list_length(partitions))
+		changed_meanwhile(v, pstrdup("Its partitions are others now."));
+	forboth(a, partitions, b, rows)
+	{
+		BfPartition *before = lfirst(a);
+		BfPartition *after = lfirst(b);
+
+		if (before->id != after->id || before->live != after->live || before->staged != after->staged ||
+			strcmp(before->state, after->state) != 0)
+			changed_meanwhile(v, psprintf("Another call has changed partition \"%s\".", after->name));
+	}
+}
+
+static void
+require_in_place(const BfVersion *v, List *moves)
+{
+	List	   *partitions = NIL;
+	Oid		   *leaves;
+	ListCell   *lc;
+
+	foreach(lc, moves)
+		partitions = lappend(partitions, ((BfMove *) lfirst(lc))->partition);
+	leaves = bf_plan_locate(v, partitions);
+	foreach(lc, moves)
+	{
+		BfMove	   *m = lfirst(lc);
+		Oid			leaf = leaves[foreach_current_index(lc)];
+
+		if (leaf == m->out)
+			continue;
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("version \"%s\" no longer fits its target", v->name),
+				 OidIsValid(leaf) ?
+				 errdetail("At the place of partition \"%s\" there is %s now.", m->partition->name, bf_relname(leaf)) :
+				 errdetail("Partition \"%s\" is not attached any more.", m->partition->name),
+				 errhint("Undo that change of the target, or create and build a new version.")));
+	}
+}
+
+static void
+require_guard(Oid relid)
+{
+	if (!OidIsValid(relid) || bf_guard_installed(relid))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("the guard triggers of %s are missing or not enabled always", bf_relname(relid)),
+			 errdetail("Without them nobody knows whether it was written."),
+			 errhint("Create and build a new version.")));
+}
+
+void
+bf_publish_recheck_target(const BfVersion *v, List *moves)
+{
+	ListCell   *lc;
+
+	require_in_place(v, moves);
+	if (ninvalidated > 0)
+		require_unblocked(v, moves);
+	foreach(lc, moves)
+	{
+		BfMove	   *m = lfirst(lc);
+
+		require_guard(m->out);
+		require_guard(m->in);
+	}
+}
+
+/* ATTACH finds only the differences that it cannot bridge. */
+static void
+require_definitions(const BfVersion *v, List *moves, bool all)
+{
+	ListCell   *lc;
+
+	all = all || was_invalidated(v->target);
+	foreach(lc, moves)
+	{
+		BfMove	   *m = lfirst(lc);
+		char	   *built = all || was_invalidated(m->out) ? bf_plan_definition(m->partition) : NULL;
+
+		if (built == NULL || strcmp(built, bf_gate_definition(m->out, v->target)) == 0)
+			continue;
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the definition of partition \"%s\" changed after version \"%s\" was built", m->partition->name,
+						v->name),
+				 errdetail("Columns, constraints, indexes, triggers, policies or privileges are others now."),
+				 v->state == BF_BUILT ? errhint("Create the version again with replace => true and build it.") :
+				 errhint("Create and build a new version.")));
+	}
+}
+
+/* A table that is not all-frozen reads as empty, or in part, for a snapshot older than its rows. */
+static void
+require_frozen(const BfPartition *p, Oid relid)
+{
+	Relation	rel = table_open(relid, AccessShareLock);
+	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
+	BlockNumber visible,
+				frozen;
+
+	visibilitymap_count(rel, &visible, &frozen);
+	table_close(rel, NoLock);
+	if (frozen == blocks)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("staged partition \"%s\" is not all-frozen", p->name),
+			 errdetail("%u of %u pages are; older snapshots would not see the rows of the others.", frozen, blocks),
+			 errhint("Run VACUUM (FREEZE) %s when older transactions have ended, then publish again.", bf_relname(relid))));
+}
+
+/* What goes out has not been written since it was read, what goes in has not been written at all. */
+static void
+require_unwritten(const BfVersion *v, List *partitions)
+{
+	char	   *late = bf_guard_late_write(v->id);
+	ListCell   *lc;
+
+	if (late != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("partition \"%s\" was written since the snapshot of version \"%s\" was taken", late, v->name),
+				 errdetail("Publishing would lose these writes."),
+				 v->state == BF_BUILT ?
+				 errhint("Call backfill_build(%s) to build it again.", quote_literal_cstr(v->name)) :
+				 errhint("Create and build a new version.")));
+	foreach(lc, partitions)
+	{
+		BfPartition *p = lfirst(lc);
+
+		if (!OidIsValid(p->staged) || !bf_guard_is_marked(p->staged))
+			continue;
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("partition \"%s\" of version \"%s\" was written while it was live", p->name, v->name),
+				 errdetail("Its evidence says nothing about what it holds now."),
+				 errhint("Create and build a new version.")));
+	}
+}
+
+static void
+supersede(List *names)
+{
+	ListCell   *lc;
+
+	foreach(lc, names)
+	{
+		BfVersion  *other = bf_version_get(lfirst(lc));
+
+		if (other->state == BF_PUBLISHED && !bf_plan_has(other->id, "live"))
+			bf_version_advance(other, BF_SUPERSEDED, "publish");
+	}
+}
+
+static void
+record(PublishCall *pub)
+{
+	BfOutcome  *o = &pub->outcome;
+	List	   *out = NIL;
+	ListCell   *lc;
+
+	foreach(lc, pub->moves)
+	{
+		BfMove	   *m = lfirst(lc);
+
+		if (OidIsValid(m->out))
+		{
+			out = lappend_oid(out, m->out);
+			o->swapped++;
+		}
+		else
+			o->created++;
+	}
+	foreach(lc, pub->partitions)
+		if (strcmp(((BfPartition *) lfirst(lc))->state, "unchanged") == 0)
+			o->unchanged++;
+	/* NB: before the rows are moved on, which makes them say what is live afterwards. */
+	o->replaces = bf_plan_owners(out);
+	supersede(bf_plan_switched(pub->v, pub->moves, true));
+	bf_version_advance(pub->v, BF_PUBLISHED, "publish");
+	bf_history_record(o);
+}
+
+static void
+publish_locked(void *arg)
+{
+	PublishCall *pub = arg;
+	ListCell   *lc;
+
+	bf_publish_recheck_rows(pub->v, pub->partitions);
+	bf_publish_recheck_target(pub->v, pub->moves);
+	require_definitions(pub->v, pub->moves, false);
+	require_unwritten(pub->v, pub->partitions);
+	foreach(lc, pub->moves)
+		require_frozen(((BfMove *) lfirst(lc))->partition, ((BfMove *) lfirst(lc))->in);
+	(void) bf_gate_require_green(pub->v, pub->partitions);
+	bf_switch_attach.apply(pub->v, pub->moves);
+	record(pub);
+}
+
+/*
+ * A version that was live before may find something else at its places than
+ * what it replaced then.  It is measured against that first; returns whether
+ * it has to be.  `previous` gets what each partition replaced before.
+ */
+static bool
+follow_target(const BfVersion *v, List *partitions, Oid *previous)
+{
+	Oid		   *leaves = bf_plan_locate(v, partitions);
+	bool		moved = false;
+	ListCell   *lc;
+
+	foreach(lc, partitions)
+	{
+		BfPartition *p = lfirst(lc);
+		int			i = foreach_current_index(lc);
+
+		previous[i] = p->live;
+		if (v->state == BF_BUILT || leaves[i] == p->live || leaves[i] == p->staged)
+			continue;
+		bf_plan_replace(p, leaves[i]);
+		moved = true;
+	}
+	return moved;
+}
+
+static List *
+plan_moves(List *partitions, const Oid *previous)
+{
+	List	   *moves = NIL;
+	ListCell   *lc;
+
+	foreach(lc, partitions)
+	{
+		BfPartition *p = lfirst(lc);
+		BfMove	   *m;
+
+		if (strcmp(p->state, "staged") != 0 && strcmp(p->state, "retired") != 0)
+			continue;
+		m = palloc(sizeof(BfMove));
+		m->partition = p;
+		m->out = p->live;
+		m->in = p->staged;
+		m->previous = previous[foreach_current_index(lc)];
+		moves = lappend(moves, m);
+	}
+	return moves;
+}
+
+static void
+require_publishable(BfVersion *v, bool again)
+{
+	if (v->state == BF_ROLLED_BACK || v->state == BF_SUPERSEDED)
+	{
+		if (!again)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("version \"%s\" was live before and is %s", v->name, bf_state_name(v->state)),
+					 errdetail("A script that is run again must not bring back what was withdrawn."),
+					 errhint("Call backfill_publish(%s, again => true) if you mean it.", quote_literal_cstr(v->name))));
+	}
+	else if (v->state != BF_BUILT)
+		bf_version_advance(v, BF_PUBLISHED, "publish");
+}
+
+static void
+prepare(PublishCall *pub)
+{
+	BfVersion  *v = pub->v;
+	Oid		   *previous;
+	bool		moved;
+
+	pub->partitions = bf_plan_partitions(v->id);
+	previous = palloc0(sizeof(Oid) * Max(1, list_length(pub->partitions)));
+	moved = follow_target(v, pub->partitions, previous);
+	require_unwritten(v, pub->partitions);
+	if (moved)
+	{
+		bf_gate_validate(v, pub->partitions);
+		pub->partitions = bf_plan_partitions(v->id);
+	}
+	(void) bf_gate_require_green(v, pub->partitions);
+	pub->moves = plan_moves(pub->partitions, previous);
+	bf_switch_attach.prepare(v, pub->moves);
+	bf_publish_check(v, pub->moves);
+	require_definitions(v, pub->moves, true);
+}
+
+static void
+error_context(void *arg)
+{
+	errcontext("publishing version \"%s\"", ((PublishCall *) arg)->v->name);
+}
+
+static void
+publish(PublishCall *pub)
+{
+	ErrorContextCallback callback = {error_context_stack, error_context, pub};
+	BfLockWork	work = {pub->v, "publish", NIL, publish_locked, pub};
+
+	error_context_stack = &callback;
+	prepare(pub);
+	work.moves = pub->moves;
+	pub->outcome.action = "published";
+	bf_locks_run(&work, &pub->outcome.times);
+	error_context_stack = callback.previous;
+}
+
+Datum
+backfill_publish(PG_FUNCTION_ARGS)
+{
+	PublishCall pub = {0};
+
+	if (PG_ARGISNULL(0))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("version must not be null"),
+						errhint("SELECT * FROM backfill_publish('...').")));
+	bf_version_refuse_standby();
+	bf_version_require_read_committed("publish");
+	pub.v = bf_version_lock(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	pub.outcome.version = pub.v;
+	if (pub.v->state == BF_PUBLISHED)
+		pub.outcome.action = "already_live";
+	else
+	{
+		require_publishable(pub.v, !PG_ARGISNULL(1) && PG_GETARG_BOOL(1));
+		publish(&pub);
+	}
+	bf_history_return(fcinfo, list_make1(&pub.outcome));
+	return (Datum) 0;
+}

@@ -1,0 +1,25 @@
+/*
+ * publish.h
+ *		What publish and rollback check alike.
+ */
+#ifndef BF_PUBLISH_H
+#define BF_PUBLISH_H
+
+#include "backfill.h"
+
+/*
+ * Before the locks: raises 55000 for the first object that the switch would
+ * lose.  What it looked at is watched from then on.
+ */
+extern void bf_publish_check(const BfVersion *v, List *moves);
+
+/* Under the locks: raises 40001 when another call has moved the version or its partitions on. */
+extern void bf_publish_recheck_rows(const BfVersion *v, List *partitions);
+
+/*
+ * Under the locks: raises 40001 when the target has other partitions now, 55000
+ * when the switch would lose an object or a guard is missing.
+ */
+extern void bf_publish_recheck_target(const BfVersion *v, List *moves);
+
+#endif							/* BF_PUBLISH_H */

@@ -1,0 +1,449 @@
+/*
+ * rollback.c
+ *		backfill_rollback: withdraws a published version; what it replaced is live again.
+ *
+ * Several versions can be withdrawn in one call, the latest first, under one
+ * set of locks.  A version can only go when nothing newer lies on top of it.
+ */
+#include "backfill.h"
+
+#include "access/xact.h"
+#include "build/guard.h"
+#include "catalog/pg_type.h"
+#include "common/catalog.h"
+#include "define/plan.h"
+#include "define/version.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "publish/history.h"
+#include "publish/locks.h"
+#include "publish/publish.h"
+#include "publish/switch_attach.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+PG_FUNCTION_INFO_V1(backfill_rollback);
+
+/* What was there before any version. */
+#define ORIGINAL "original"
+
+/* Withdrawing one version. */
+typedef struct Step
+{
+	BfVersion  *v;
+	List	   *partitions;
+	List	   *moves;
+	BfOutcome	outcome;
+} Step;
+
+/* One call of backfill_rollback. */
+typedef struct Rollback
+{
+	BfVersion  *first;			/* named by the caller, or live on the target */
+	const char *to;				/* must be live afterwards; NULL: just withdraw `first` */
+	bool		whole_target;	/* target => alone: other versions on it count too */
+	bool		discard;		/* on_writes => 'discard' */
+	List	   *steps;			/* of Step *, the latest publication first */
+	BfLockTimes times;			/* one set of locks for all steps */
+} Rollback;
+
+static pg_attribute_noreturn() void
+bad_argument(const char *msg, const char *hint)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s", msg), errhint("%s", hint)));
+}
+
+static void
+require_owner(Oid target)
+{
+	HeapTuple	tup = SearchSysCache1(RELOID, ObjectIdGetDatum(target));
+	Oid			owner;
+
+	if (!HeapTupleIsValid(tup))
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("target with OID %u does not exist", target)));
+	owner = ((Form_pg_class) GETSTRUCT(tup))->relowner;
+	ReleaseSysCache(tup);
+	if (!has_privs_of_role(GetUserId(), owner))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(target));
+}
+
+/* The version published last on the target; NULL when there is none and none is wanted. */
+static BfVersion *
+live_on(const Rollback *rb, Oid target)
+{
+	List	   *published;
+
+	require_owner(target);
+	published = bf_history_published(target);
+	if (published == NIL)
+	{
+		if (rb->to && strcmp(rb->to, ORIGINAL) == 0)
+			return NULL;
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("no version is live on %s", bf_relname(target)),
+				 errhint("See SELECT * FROM backfill.status.")));
+	}
+	return bf_version_lock(((BfVersion *) linitial(published))->name);
+}
+
+static void
+read_arguments(FunctionCallInfo fcinfo, Rollback *rb)
+{
+	Oid			target = PG_ARGISNULL(1) ? InvalidOid : PG_GETARG_OID(1);
+	char	   *on_writes = PG_ARGISNULL(3) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(3));
+
+	if (on_writes == NULL || (strcmp(on_writes, "refuse") != 0 && strcmp(on_writes, "discard") != 0))
+		bad_argument(psprintf("invalid on_writes: %s", on_writes ? quote_literal_cstr(on_writes) : "NULL"),
+					 "Use 'refuse' or 'discard'.");
+	if (PG_ARGISNULL(0) && PG_ARGISNULL(1))
+		bad_argument("neither a version nor a target was given",
+					 "Name the version to withdraw, or the target whose live version is to be withdrawn.");
+	rb->discard = strcmp(on_writes, "discard") == 0;
+	rb->to = PG_ARGISNULL(2) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(2));
+	rb->whole_target = PG_ARGISNULL(0);
+	rb->first = PG_ARGISNULL(0) ? live_on(rb, target) : bf_version_lock(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	if (OidIsValid(target) && rb->first && rb->first->target != target)
+		bad_argument(psprintf("version \"%s\" is not about %s", rb->first->name, bf_relname(target)),
+					 psprintf("Its target is %s.", bf_relname(rb->first->target)));
+	if (rb->to && strcmp(rb->to, ORIGINAL) != 0)
+		(void) bf_version_require(rb->to);
+}
+
+/* The member of a list of versions that was published last. */
+static BfVersion *
+latest(List *versions)
+{
+	BfVersion  *found = NULL;
+	int64		found_at = -1;
+	ListCell   *lc;
+
+	foreach(lc, versions)
+	{
+		int64		at = bf_history_last(lfirst(lc));
+
+		if (at > found_at)
+		{
+			found = lfirst(lc);
+			found_at = at;
+		}
+	}
+	return found;
+}
+
+static bool
+has_version(List *versions, const char *name)
+{
+	ListCell   *lc;
+
+	foreach(lc, versions)
+		if (strcmp(((BfVersion *) lfirst(lc))->name, name) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * The versions to withdraw, the latest first: back in time through those that
+ * lie below the first one (on the whole target: through all), until `to` would
+ * be next.
+ */
+static List *
+choose_versions(const Rollback *rb)
+{
+	List	   *open = rb->whole_target ? bf_history_published(rb->first->target) : list_make1(rb->first);
+	List	   *chosen = NIL;
+	BfVersion  *v;
+
+	if (rb->to == NULL)
+		return list_make1(rb->first);
+	while ((v = latest(open)) != NULL && strcmp(v->name, rb->to) != 0)
+	{
+		ListCell   *lc;
+
+		CHECK_FOR_INTERRUPTS();
+		open = list_delete_ptr(open, v);
+		chosen = lappend(chosen, v == rb->first ? v : bf_version_lock(v->name));
+		foreach(lc, bf_plan_predecessors(v))
+			if (!has_version(open, lfirst(lc)) && !has_version(chosen, lfirst(lc)))
+				open = lappend(open, bf_version_require(lfirst(lc)));
+	}
+	if (v == NULL && strcmp(rb->to, ORIGINAL) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("version \"%s\" would not be live after withdrawing \"%s\"", rb->to, rb->first->name),
+				 errdetail("It is not one of the versions that were replaced on the way."),
+				 errhint("See SELECT * FROM backfill.history, or use \"to\" => 'original'.")));
+	return chosen;
+}
+
+static List *
+plan_moves(List *partitions)
+{
+	List	   *moves = NIL;
+	ListCell   *lc;
+
+	foreach(lc, partitions)
+	{
+		BfPartition *p = lfirst(lc);
+		BfMove	   *m;
+
+		/* NB: retired ones too: a version above this one, withdrawn just before, has given them back. */
+		if (strcmp(p->state, "live") != 0 && strcmp(p->state, "retired") != 0)
+			continue;
+		m = palloc0(sizeof(BfMove));
+		m->partition = p;
+		m->out = p->staged;
+		m->in = p->live;
+		moves = lappend(moves, m);
+	}
+	return moves;
+}
+
+static void
+require_top(const Rollback *rb, const BfVersion *v)
+{
+	List	   *above = NIL;
+	char	   *partitions;
+	char	   *newer;
+	ListCell   *lc;
+
+	foreach(lc, rb->steps)
+		above = lappend(above, ((Step *) lfirst(lc))->v);
+	newer = bf_plan_newer(v, above, &partitions);
+	if (newer == NULL)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("cannot withdraw version \"%s\": withdraw \"%s\" first", v->name, newer),
+			 errdetail("Version \"%s\" is newer and live in %s.", newer, partitions),
+			 errhint("Call backfill_rollback(%s), or backfill_rollback(%s, \"to\" => ...) to withdraw several.",
+					 quote_literal_cstr(newer), quote_literal_cstr(newer))));
+}
+
+/* What the version replaced must still be there. */
+static void
+require_predecessors(const Step *step)
+{
+	ListCell   *lc;
+
+	foreach(lc, step->moves)
+	{
+		BfMove	   *m = lfirst(lc);
+
+		if (OidIsValid(m->in) && get_rel_name(m->in) == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("cannot withdraw version \"%s\": what it replaced is gone", step->v->name),
+					 errdetail("The table that partition \"%s\" replaced was dropped.", m->partition->name),
+					 errhint("Publish another version over it.")));
+	}
+}
+
+/* Names of the partitions that were written since they were published; NULL: none. */
+static char *
+written_partitions(const Step *step, List **names)
+{
+	StringInfoData s;
+	ListCell   *lc;
+
+	initStringInfo(&s);
+	foreach(lc, step->moves)
+	{
+		BfMove	   *m = lfirst(lc);
+
+		if (!bf_guard_is_marked(m->out))
+			continue;
+		*names = lappend(*names, m->partition->name);
+		appendStringInfo(&s, "%s%s", s.len > 0 ? ", " : "", quote_identifier(m->partition->name));
+	}
+	return s.len > 0 ? s.data : NULL;
+}
+
+static void
+check_writes(const Rollback *rb, Step *step)
+{
+	List	   *names = NIL;
+	char	   *written = written_partitions(step, &names);
+
+	if (written == NULL)
+		return;
+	if (!rb->discard)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("version \"%s\" was written since it was published", step->v->name),
+				 errdetail("Withdrawing it would lose what was written to %s.", written),
+				 errhint("Call backfill_rollback(%s, on_writes => 'discard') if these writes may be lost.",
+						 quote_literal_cstr(step->v->name))));
+	step->outcome.overrides =
+		bf_rows_text(bf_catalog("SELECT jsonb_build_object('on_writes', 'discard', 'partitions', $1)::text",
+								BF_ARGS(TEXTARRAYOID), BF_VALS(bf_text_array(names)), NULL), 0, 0);
+}
+
+static void
+plan_steps(Rollback *rb)
+{
+	ListCell   *lc;
+
+	foreach(lc, choose_versions(rb))
+	{
+		Step	   *step = palloc0(sizeof(Step));
+
+		step->v = lfirst(lc);
+		require_top(rb, step->v);
+		if (step->v->state != BF_PUBLISHED && step->v->state != BF_SUPERSEDED)
+			bf_version_advance(step->v, BF_ROLLED_BACK, "rollback");
+		step->partitions = bf_plan_partitions(step->v->id);
+		step->moves = plan_moves(step->partitions);
+		require_predecessors(step);
+		check_writes(rb, step);
+		bf_switch_attach.prepare(step->v, step->moves);
+		rb->steps = lappend(rb->steps, step);
+	}
+}
+
+static List *
+all_moves(const Rollback *rb)
+{
+	List	   *moves = NIL;
+	ListCell   *lc;
+
+	foreach(lc, rb->steps)
+		moves = list_concat(moves, ((Step *) lfirst(lc))->moves);
+	return moves;
+}
+
+/* Versions that have partitions in place again are published again. */
+static void
+revive(List *names)
+{
+	ListCell   *lc;
+
+	foreach(lc, names)
+	{
+		BfVersion  *other = bf_version_get(lfirst(lc));
+
+		if (other->state == BF_SUPERSEDED && bf_plan_has(other->id, "live"))
+			bf_version_advance(other, BF_PUBLISHED, "rollback");
+	}
+}
+
+static void
+record(Step *step)
+{
+	BfOutcome  *o = &step->outcome;
+	List	   *in = NIL;
+	ListCell   *lc;
+
+	foreach(lc, step->moves)
+	{
+		BfMove	   *m = lfirst(lc);
+
+		if (OidIsValid(m->in))
+		{
+			in = lappend_oid(in, m->in);
+			o->swapped++;
+		}
+		else
+			o->created++;
+	}
+	foreach(lc, step->partitions)
+		if (strcmp(((BfPartition *) lfirst(lc))->state, "unchanged") == 0)
+			o->unchanged++;
+	o->action = "rolled_back";
+	o->replaces = bf_plan_owners(in);
+	revive(bf_plan_switched(step->v, step->moves, false));
+	bf_version_advance(step->v, BF_ROLLED_BACK, "rollback");
+	bf_history_record(o);
+}
+
+static void
+withdraw(const Rollback *rb, Step *step)
+{
+	/* Steps before this one may have brought it back to life, as they should. */
+	if (step->v->state == BF_SUPERSEDED)
+		step->v = bf_version_get(step->v->name);
+	step->outcome.version = step->v;
+	step->outcome.times = rb->times;
+	require_top(&(Rollback) {0}, step->v);
+	check_writes(rb, step);
+	bf_switch_attach.apply(step->v, step->moves);
+	record(step);
+}
+
+static void
+rollback_locked(void *arg)
+{
+	Rollback   *rb = arg;
+	ListCell   *lc;
+
+	/* The catalog's rows of all steps first: each step changes those of the next. */
+	foreach(lc, rb->steps)
+		bf_publish_recheck_rows(((Step *) lfirst(lc))->v, ((Step *) lfirst(lc))->partitions);
+	foreach(lc, rb->steps)
+	{
+		Step	   *step = lfirst(lc);
+
+		bf_publish_recheck_target(step->v, step->moves);
+		withdraw(rb, step);
+	}
+}
+
+static void
+error_context(void *arg)
+{
+	errcontext("withdrawing version \"%s\"", ((Rollback *) arg)->first->name);
+}
+
+static void
+rollback(Rollback *rb)
+{
+	ErrorContextCallback callback = {error_context_stack, error_context, rb};
+	BfLockWork	work = {rb->first, "roll back", NIL, rollback_locked, rb};
+	ListCell   *lc;
+
+	error_context_stack = &callback;
+	plan_steps(rb);
+	work.moves = all_moves(rb);
+	foreach(lc, rb->steps)
+		bf_publish_check(((Step *) lfirst(lc))->v, ((Step *) lfirst(lc))->moves);
+	bf_locks_run(&work, &rb->times);
+	foreach(lc, rb->steps)
+		((Step *) lfirst(lc))->outcome.times = rb->times;
+	error_context_stack = callback.previous;
+}
+
+static bool
+is_done(const Rollback *rb)
+{
+	if (rb->first == NULL || rb->first->state == BF_ROLLED_BACK)
+		return true;
+	return rb->to && strcmp(rb->first->name, rb->to) == 0 && rb->first->state == BF_PUBLISHED;
+}
+
+Datum
+backfill_rollback(PG_FUNCTION_ARGS)
+{
+	Rollback	rb = {0};
+	BfVersion	none = {0};
+	BfOutcome	nothing = {.action = "already_withdrawn"};
+	List	   *outcomes = NIL;
+	ListCell   *lc;
+
+	bf_version_refuse_standby();
+	bf_version_require_read_committed("rollback");
+	read_arguments(fcinfo, &rb);
+	none.target = PG_ARGISNULL(1) ? InvalidOid : PG_GETARG_OID(1);
+	nothing.version = rb.first ? rb.first : &none;
+	if (is_done(&rb))
+		outcomes = list_make1(&nothing);
+	else
+	{
+		rollback(&rb);
+		foreach(lc, rb.steps)
+			outcomes = lappend(outcomes, &((Step *) lfirst(lc))->outcome);
+	}
+	bf_history_return(fcinfo, outcomes);
+	return (Datum) 0;
+}
