@@ -57,6 +57,8 @@ void
 bf_catalog_enter(BfIdentity *id)
 {
 	enter(id, catalog_owner(), SECURITY_LOCAL_USERID_CHANGE);
+	/* Estimates over the system catalogs can be high enough to compile what then runs for a millisecond. */
+	set_local("jit", "off");
 }
 
 void
