@@ -185,7 +185,7 @@ CREATE VIEW backfill.status WITH (security_barrier) AS
 SELECT v.name AS version, t.target, v.state,
 	   count(p.*) FILTER (WHERE p.state <> 'pending') || '/' || count(p.*) AS built,
 	   (SELECT count(*) FILTER (WHERE NOT red) || '/' || count(*)
-		  FROM (SELECT bool_or(coalesce(e.result, 'failed') = 'failed') AS red
+		  FROM (SELECT bool_or(coalesce(e.result, 'failed') = 'failed' AND g.waived_reason IS NULL) AS red
 				  FROM backfill.bf_gate g
 				  LEFT JOIN (SELECT DISTINCT ON (gate, partition_id) gate, partition_id, result
 							   FROM backfill.bf_evidence x WHERE x.version_id = v.id
@@ -216,7 +216,7 @@ SELECT v.name AS version, t.target, p.ordinal, p.name AS partition, p.bound, p.s
   JOIN backfill.bf_version v ON v.id = p.version_id
   JOIN backfill.bf_target t ON t.version_id = v.id
  WHERE backfill.owns(t.target);
-COMMENT ON VIEW backfill.partition IS 'the partitions a version rebuilds, in bound order';
+COMMENT ON VIEW backfill.partition IS 'the partitions each version rebuilds, and the tables built for them';
 
 CREATE VIEW backfill.evidence WITH (security_barrier) AS
 SELECT v.name AS version, e.gate, p.name AS partition, e.result, e.old, e.new, e.difference, e.expect, e.samples,
@@ -351,7 +351,7 @@ COMMENT ON TABLE backfill.bf_evidence IS 'what gates measured, bound to the data
 COMMENT ON TABLE backfill.bf_history IS 'every publication and rollback; only inserted';
 
 COMMENT ON COLUMN backfill.status.built IS 'partitions built / partitions of the version';
-COMMENT ON COLUMN backfill.status.gates IS 'gates whose newest evidence is not red / gates of the version; not measured counts as red';
+COMMENT ON COLUMN backfill.status.gates IS 'gates whose newest evidence is not red / gates of the version; what was not measured is red';
 COMMENT ON COLUMN backfill.status.size IS 'size of the tables of the version with indexes, as it was when they were built';
 COMMENT ON COLUMN backfill.status.live IS 'partitions of the version that readers see now';
 COMMENT ON COLUMN backfill.status.since IS 'when the version was published; null when it is not live';

@@ -208,6 +208,27 @@ build_all(BfVersion *v)
 	MemoryContextDelete(context);
 }
 
+/* Why what was built can no longer be published; NULL: it can, as far as can be told without measuring. */
+static const char *
+out_of_date(const BfVersion *v)
+{
+	ListCell   *lc;
+
+	if (bf_guard_late_write(v->id) != NULL)
+		return "Live partitions were written since its snapshot was taken.";
+	foreach(lc, bf_plan_partitions(v->id))
+	{
+		BfPartition *p = lfirst(lc);
+		char	   *built = bf_plan_definition(p);
+
+		if (!OidIsValid(p->staged) || get_rel_name(p->staged) == NULL)
+			return "A staged table was dropped.";
+		if (built == NULL || strcmp(built, bf_gate_definition(p->live, v->target)) != 0)
+			return "The definition of the target changed after it was built.";
+	}
+	return NULL;
+}
+
 static void
 check_workers(FunctionCallInfo fcinfo)
 {
@@ -229,6 +250,7 @@ Datum
 backfill_build(PG_FUNCTION_ARGS)
 {
 	BfVersion  *v;
+	const char *why;
 
 	if (PG_ARGISNULL(0))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("version must not be null"),
@@ -237,10 +259,9 @@ backfill_build(PG_FUNCTION_ARGS)
 	bf_version_require_read_committed("build");
 	check_workers(fcinfo);
 	v = bf_version_lock(text_to_cstring(PG_GETARG_TEXT_PP(0)));
-	if (v->state == BF_BUILT && bf_guard_late_write(v->id) != NULL)
+	if (v->state == BF_BUILT && (why = out_of_date(v)) != NULL)
 	{
-		ereport(NOTICE, (errmsg("version \"%s\" is built again", v->name),
-						 errdetail("Live partitions were written since its snapshot was taken.")));
+		ereport(NOTICE, (errmsg("version \"%s\" is built again", v->name), errdetail("%s", why)));
 		build_all(v);
 	}
 	else if (v->state == BF_DEFINED || v->state == BF_FAILED || v->state == BF_BUILDING || v->state == BF_DROPPED)

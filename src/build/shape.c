@@ -87,9 +87,10 @@ static const char *const finish_sql[] = {
 	"SELECT format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS %s', $2, attname, attstattarget) FROM pg_attribute"
 	" WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped AND attstattarget >= 0 ORDER BY attnum",
 
-	"SELECT format('ALTER TABLE %s ALTER COLUMN %I SET (%s)', $2, attname,"
-	" (SELECT string_agg(format('%I=%L', option_name, option_value), ', ') FROM pg_options_to_table(attoptions)))"
-	" FROM pg_attribute WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped AND attoptions IS NOT NULL ORDER BY attnum",
+	/* pg_attver is an entry that some servers keep for themselves in every user column */
+	"SELECT format('ALTER TABLE %s ALTER COLUMN %I SET (%s)', $2, attname, string_agg(format('%I=%L', option_name, option_value), ', '))"
+	" FROM pg_attribute, pg_options_to_table(attoptions) WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped"
+	" AND option_name <> 'pg_attver' GROUP BY attnum, attname ORDER BY attnum",
 
 	"SELECT format('ALTER INDEX %s ALTER COLUMN %s SET STATISTICS %s', i.copy::regclass, a.attnum, a.attstattarget)"
 	" FROM unnest($3, $4) AS i(original, copy) JOIN pg_attribute a ON a.attrelid = i.original AND a.attstattarget >= 0",

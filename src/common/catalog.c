@@ -79,6 +79,23 @@ bf_identity_leave(BfIdentity *id)
 	SetUserIdAndSecContext(id->save_userid, id->save_sec_context);
 }
 
+void
+bf_text_settings(void)
+{
+	static const char *const settings[][2] = {
+		{"search_path", "pg_catalog, pg_temp"},
+		{"DateStyle", "ISO"},
+		{"IntervalStyle", "postgres"},
+		{"extra_float_digits", "3"},
+		{"bytea_output", "hex"},
+		{"quote_all_identifiers", "off"},
+		{"standard_conforming_strings", "on"},
+	};
+
+	for (int i = 0; i < lengthof(settings); i++)
+		set_local(settings[i][0], settings[i][1]);
+}
+
 /* Copies SPI's tuple table into `context`: it dies with SPI_finish. */
 static BfRows *
 copy_rows(int result, MemoryContext context)

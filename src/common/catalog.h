@@ -24,6 +24,12 @@ extern void bf_catalog_enter(BfIdentity *id);
 extern void bf_owner_enter(BfIdentity *id, Oid role);
 extern void bf_identity_leave(BfIdentity *id);
 
+/*
+ * The settings that SQL text we keep (rules, bounds) is written and read under, for a GUC nest level of the caller:
+ * every name that pg_catalog does not hold comes out qualified, and no constant depends on how a session reads it.
+ */
+extern void bf_text_settings(void);
+
 /* A result whose values live in the caller's memory context. */
 typedef struct BfRows
 {

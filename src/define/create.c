@@ -467,7 +467,6 @@ insert_version(FunctionCallInfo fcinfo, BfVersion *v, const BfRuleInfo *rule, Da
 						   Int64GetDatum(v->max_gained_keys), Float8GetDatum(v->max_shrink)), nulls);
 	v->id = DatumGetInt64(BF_VALUE(r, 0, 0));
 	v->state = BF_DEFINED;
-	v->rule_canonical = rule->canonical;
 	bf_catalog("INSERT INTO backfill.bf_target (version_id, target, rule, rule_canonical, match_position, key, allow_volatile,"
 			   " sources_declared, sources_extra, stable_functions, volatile_functions, definition)"
 			   " VALUES ($1, $2::pg_catalog.regclass, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
@@ -552,7 +551,9 @@ backfill_create(PG_FUNCTION_ARGS)
 	bf_owner_enter(&id, v->owner);
 	bf_version_apply_settings(v);
 	rule = bf_rule_analyze(v);
-	(void) set_config_option("DateStyle", "ISO", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	v->rule_canonical = rule->canonical;
+	/* NB: from here on the search_path is safe: bounds and names are worked out by queries of ours. */
+	bf_plan_bound_settings(v);
 	partitions = bf_plan_select(v, &range);
 	check_bounds_named(v, rule, partitions);
 	bf_identity_leave(&id);

@@ -271,12 +271,18 @@ static PartitionBoundSpec *
 parse_bound(Relation parent, const char *bound)
 {
 	char	   *sql = psprintf("ALTER TABLE a ATTACH PARTITION b %s", bound);
-	RawStmt    *raw = linitial_node(RawStmt, raw_parser(sql, RAW_PARSE_DEFAULT));
-	AlterTableCmd *cmd = linitial_node(AlterTableCmd, castNode(AlterTableStmt, raw->stmt)->cmds);
+	int			level = NewGUCNestLevel();
 	ParseState *pstate = make_parsestate(NULL);
+	PartitionBoundSpec *spec;
+	AlterTableStmt *stmt;
 
+	bf_text_settings();
+	stmt = castNode(AlterTableStmt, linitial_node(RawStmt, raw_parser(sql, RAW_PARSE_DEFAULT))->stmt);
 	pstate->p_sourcetext = sql;
-	return transformPartitionBound(pstate, parent, castNode(PartitionCmd, cmd->def)->bound);
+	spec = castNode(PartitionCmd, linitial_node(AlterTableCmd, stmt->cmds)->def)->bound;
+	spec = transformPartitionBound(pstate, parent, spec);
+	AtEOXact_GUC(true, level);
+	return spec;
 }
 
 /* The bound as the server will show it once the partition is attached: that is what it is found by later. */
@@ -596,10 +602,9 @@ bf_plan_bound_def(const BfPartition *p, Oid shape)
 void
 bf_plan_bound_settings(const BfVersion *v)
 {
+	/* The time zone is the version's. */
 	bf_version_apply_settings(v);
-	(void) set_config_option("DateStyle", "ISO", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
-							 false);
+	bf_text_settings();
 }
 
 Oid *

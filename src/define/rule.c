@@ -50,6 +50,7 @@
 #include "utils/ruleutils.h"
 #include "utils/syscache.h"
 
+#include "common/catalog.h"
 #include "define/rule.h"
 
 #define OMIT_BOUNDS_HINT "Omit the bounds; rows are filtered automatically."
@@ -130,7 +131,6 @@ static List *parameter_keys(Jsonb *parameters);
 static bool list_has(List *names, const char *name);
 static List *list_add(List *names, const char *name);
 static char *join_names(List *names, bool quoted);
-static int	canonical_settings(void);
 static char *canonical_text(Query *query);
 static char *name_parameters(const char *sql);
 static bool audit_walker(Node *node, void *context);
@@ -182,8 +182,9 @@ bf_rule_query(const BfVersion *v, Relation leaf, List *bound_qual, List *inner_q
 
 	if (v->rule_canonical != NULL)
 	{
-		int			level = canonical_settings();
+		int			level = NewGUCNestLevel();
 
+		bf_text_settings();
 		parse_begin(&rp, v, v->rule_canonical);
 		AtEOXact_GUC(true, level);
 	}
@@ -791,36 +792,14 @@ join_names(List *names, bool quoted)
 	return buf.data;
 }
 
-/*
- * The settings canonical text is written and parsed under: every name that
- * pg_catalog does not hold comes out qualified, and no constant depends on how
- * a session reads it.  Returns the nest level to close with AtEOXact_GUC.
- */
-static int
-canonical_settings(void)
-{
-	static const char *const settings[][2] = {
-		{"search_path", "pg_catalog, pg_temp"},
-		{"DateStyle", "ISO"},
-		{"IntervalStyle", "postgres"},
-		{"extra_float_digits", "3"},
-		{"quote_all_identifiers", "off"},
-		{"standard_conforming_strings", "on"},
-	};
-	int			level = NewGUCNestLevel();
-
-	for (int i = 0; i < lengthof(settings); i++)
-		(void) set_config_option(settings[i][0], settings[i][1], PGC_USERSET, PGC_S_SESSION,
-								 GUC_ACTION_SAVE, true, 0, false);
-	return level;
-}
-
 static char *
 canonical_text(Query *query)
 {
-	int			level = canonical_settings();
-	char	   *text = pg_get_querydef(copyObject(query), false);
+	int			level = NewGUCNestLevel();
+	char	   *text;
 
+	bf_text_settings();
+	text = pg_get_querydef(copyObject(query), false);
 	AtEOXact_GUC(true, level);
 	while (*text == ' ')
 		text++;

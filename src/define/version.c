@@ -238,6 +238,7 @@ bf_version_refuse_standby(void)
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
 				 errmsg("backfill cannot write on a standby"),
 				 errhint("Make this call on the primary; the views and backfill_manifest work here.")));
+	PreventCommandIfReadOnly("backfill");
 }
 
 void

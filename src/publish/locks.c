@@ -41,6 +41,9 @@
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
+/* Keeps the advisory lock of a target apart from users' and from those of version names. */
+#define TARGET_LOCK_CLASS 0xBE
+
 typedef struct Lock
 {
 	Oid			relid;
@@ -176,6 +179,58 @@ check_room(const BfLockWork *w, List *locks)
 }
 
 static void
+pause_ms(int64 ms)
+{
+	TimestampTz until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms);
+
+	for (;;)
+	{
+		long		left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), until);
+
+		CHECK_FOR_INTERRUPTS();
+		if (left <= 0)
+			return;
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, left, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+	}
+}
+
+static pg_attribute_noreturn() void
+target_in_use(const BfVersion *v, const char *action)
+{
+	BfRows	   *r = bf_catalog("SELECT l.pid FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = $1"
+							   " AND l.classid = $2 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+							   BF_ARGS(INT4OID, OIDOID),
+							   BF_VALS(Int32GetDatum(TARGET_LOCK_CLASS), ObjectIdGetDatum(v->target)), NULL);
+
+	ereport(ERROR,
+			(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+			 errmsg("could not get the locks to %s version \"%s\"", action, v->name),
+			 r->nrows > 0 && !BF_ISNULL(r, 0, 0) ?
+			 errdetail("Process %d is publishing to %s, or withdrawing from it.", DatumGetInt32(BF_VALUE(r, 0, 0)),
+					   bf_relname(v->target)) :
+			 errdetail("Another transaction has published to %s, or withdrawn from it, and is not over.",
+					   bf_relname(v->target)),
+			 errhint("Call again when that transaction has ended, or raise backfill.publish_wait.")));
+}
+
+void
+bf_locks_serialize(const BfVersion *v, const char *action)
+{
+	TimestampTz started = GetCurrentTimestamp();
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, v->target, 0, TARGET_LOCK_CLASS);
+	/* Not a wait in the queue: who waits there with locks of its own transaction could be part of a deadlock. */
+	while (LockAcquire(&tag, ExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
+	{
+		if (TimestampDifferenceExceeds(started, GetCurrentTimestamp(), bf_publish_wait_ms))
+			target_in_use(v, action);
+		pause_ms(bf_lock_attempt_ms);
+	}
+}
+
+static void
 set_timeout_setting(const char *name, int ms, GucContext context)
 {
 	char		value[16];
@@ -264,23 +319,6 @@ attempt(const BfLockWork *w, List *locks, BfLockTimes *times)
 	return taken;
 }
 
-static void
-pause_ms(int64 ms)
-{
-	TimestampTz until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms);
-
-	for (;;)
-	{
-		long		left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), until);
-
-		CHECK_FOR_INTERRUPTS();
-		if (left <= 0)
-			return;
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, left, PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
-	}
-}
-
 /* Who holds what we want, one line each; no query texts, which may not be the caller's to read. */
 static char *
 blockers(List *locks)
@@ -299,7 +337,8 @@ blockers(List *locks)
 				   "  coalesce('role ' || a.usename, a.backend_type), coalesce(a.state, 'state unknown'), l.mode, l.relation::regclass,"
 				   "  justify_interval(date_trunc('second', clock_timestamp() - coalesce(a.xact_start, a.backend_start)))) END AS line"
 				   " FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid"
-				   " LEFT JOIN pg_prepared_xacts x ON l.pid IS NULL AND x.transaction::text = split_part(l.virtualtransaction, '/', 2)"
+				   " LEFT JOIN pg_prepared_xacts x ON l.pid IS NULL AND EXISTS (SELECT FROM pg_locks t WHERE t.locktype = 'transactionid'"
+				   "  AND t.granted AND t.pid IS NULL AND t.virtualtransaction = l.virtualtransaction AND t.transactionid = x.transaction)"
 				   " WHERE l.locktype = 'relation' AND l.granted AND l.relation = ANY ($1) AND l.pid IS DISTINCT FROM pg_backend_pid()"
 				   " AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 				   " ORDER BY l.pid, l.virtualtransaction, l.relation LIMIT 10) s",

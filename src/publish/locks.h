@@ -34,6 +34,13 @@ typedef struct BfLockWork
 } BfLockWork;
 
 /*
+ * One publish or rollback of a target at a time, until the transaction ends.
+ * Comes first, so that what is read afterwards is what the one before has left,
+ * and two of them never stand in each other's way with the locks of their checks.
+ */
+extern void bf_locks_serialize(const BfVersion *v, const char *action);
+
+/*
  * Takes all locks of the moves, then does the work, inside max_xlock_time.
  * Raises 55P03 naming the blockers when backfill.publish_wait is over.
  */

@@ -227,7 +227,7 @@ require_definitions(const BfVersion *v, List *moves, bool all)
 				 errmsg("the definition of partition \"%s\" changed after version \"%s\" was built", m->partition->name,
 						v->name),
 				 errdetail("Columns, constraints, indexes, triggers, policies or privileges are others now."),
-				 v->state == BF_BUILT ? errhint("Create the version again with replace => true and build it.") :
+				 v->state == BF_BUILT ? errhint("Call backfill_build(%s) to build it again.", quote_literal_cstr(v->name)) :
 				 errhint("Create and build a new version.")));
 	}
 }
@@ -359,7 +359,8 @@ follow_target(const BfVersion *v, List *partitions, Oid *previous)
 		int			i = foreach_current_index(lc);
 
 		previous[i] = p->live;
-		if (v->state == BF_BUILT || leaves[i] == p->live || leaves[i] == p->staged)
+		/* NB: one that is missing, or was to be created and is there, is not what was built: the re-check says so. */
+		if (v->state == BF_BUILT || leaves[i] == p->live || !OidIsValid(leaves[i]) || !OidIsValid(p->live))
 			continue;
 		bf_plan_replace(p, leaves[i]);
 		moved = true;
@@ -413,6 +414,7 @@ prepare(PublishCall *pub)
 	Oid		   *previous;
 	bool		moved;
 
+	bf_locks_serialize(v, "publish");
 	pub->partitions = bf_plan_partitions(v->id);
 	previous = palloc0(sizeof(Oid) * Max(1, list_length(pub->partitions)));
 	moved = follow_target(v, pub->partitions, previous);
@@ -424,9 +426,10 @@ prepare(PublishCall *pub)
 	}
 	(void) bf_gate_require_green(v, pub->partitions);
 	pub->moves = plan_moves(pub->partitions, previous);
-	bf_switch_attach.prepare(v, pub->moves);
 	bf_publish_check(v, pub->moves);
+	require_in_place(v, pub->moves);
 	require_definitions(v, pub->moves, true);
+	bf_switch_attach.prepare(v, pub->moves);
 }
 
 static void

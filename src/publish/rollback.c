@@ -404,6 +404,7 @@ rollback(Rollback *rb)
 	ListCell   *lc;
 
 	error_context_stack = &callback;
+	bf_locks_serialize(rb->first, "roll back");
 	plan_steps(rb);
 	work.moves = all_moves(rb);
 	foreach(lc, rb->steps)

@@ -190,15 +190,7 @@ has_verdict(BfRows *r, int row, const char *verdict)
 	return strcmp(bf_rows_text(r, row, J_VERDICT), verdict) == 0;
 }
 
-/* "tax total of receipt_2026_04" */
-static char *
-place(BfRows *r, int row)
-{
-	char	   *partition = bf_rows_text(r, row, J_PARTITION);
-
-	return partition ? psprintf("%s of %s", bf_rows_text(r, row, J_GATE), partition) : bf_rows_text(r, row, J_GATE);
-}
-
+/* "tax total of receipt_2026_04: old 10, new 12, ..." */
 static char *
 red_line(BfRows *r, int row)
 {
@@ -210,10 +202,11 @@ red_line(BfRows *r, int row)
 		{J_OLD, "old"}, {J_NEW, "new"}, {J_DIFFERENCE, "difference"}, {J_EXPECT, "expected"}, {J_SAMPLES, "keys"}
 	};
 	StringInfoData s;
+	char	   *partition = bf_rows_text(r, row, J_PARTITION);
 	const char *between = ": ";
 
 	initStringInfo(&s);
-	appendStringInfoString(&s, place(r, row));
+	appendStringInfo(&s, "%s%s%s", bf_rows_text(r, row, J_GATE), partition ? " of " : "", partition ? partition : "");
 	for (int i = 0; i < lengthof(parts); i++)
 	{
 		char	   *text = bf_rows_text(r, row, parts[i].column);
@@ -255,14 +248,18 @@ require_measured(const BfVersion *v, BfRows *r)
 	for (int i = 0; i < r->nrows; i++)
 	{
 		bool		missing = has_verdict(r, i, "missing");
+		char	   *partition = bf_rows_text(r, i, J_PARTITION);
+		char	   *place;
 
-		if (missing || has_verdict(r, i, "stale"))
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("version \"%s\" has no evidence for what is there now", v->name),
-					 errdetail(missing ? "Gate %s was not measured." :
-							   "Gate %s was measured before something changed.", place(r, i)),
-					 errhint("Call backfill_validate(%s).", quote_literal_cstr(v->name))));
+		if (!missing && !has_verdict(r, i, "stale"))
+			continue;
+		place = partition ? psprintf(" of partition \"%s\"", partition) : "";
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("version \"%s\" has no evidence for what is there now", v->name),
+				 missing ? errdetail("Gate \"%s\"%s was not measured.", bf_rows_text(r, i, J_GATE), place) :
+				 errdetail("Gate \"%s\"%s was measured before something changed.", bf_rows_text(r, i, J_GATE), place),
+				 errhint("Call backfill_validate(%s).", quote_literal_cstr(v->name))));
 	}
 }
 
@@ -278,10 +275,8 @@ red_hint(const BfVersion *v, BfRows *r, int row)
 						" backfill_waive(%s, %s, 'reason').", name, name, quote_literal_cstr(gate));
 	if (v->state != BF_BUILT)
 		return pstrdup("Create and build a new version.");
-	if (strcmp(gate, "live unchanged") == 0)
+	if (strcmp(gate, "live unchanged") == 0 || strcmp(gate, "built") == 0 || strcmp(gate, "definition unchanged") == 0)
 		return psprintf("Call backfill_build(%s) to build it again.", name);
-	if (strcmp(gate, "built") == 0 || strcmp(gate, "definition unchanged") == 0)
-		return psprintf("Create it again with backfill_create(%s, ..., replace => true) and build it.", name);
 	return psprintf("Mend the rule with backfill_create(%s, ..., replace => true) and build again.", name);
 }
 

@@ -127,29 +127,21 @@ bf_gate_definition(Oid leaf, Oid root)
 }
 
 /*
- * (id, name) of the partitions of which leaf or root have another definition
- * than at the build, in bound order.  One that was to be created may be there
- * by now, made by another version: then the root alone counts.
+ * A partition that was to be created may be there by now, made by another
+ * version: then only the root's part counts.
  */
-static BfRows *
-changed_definitions(const BfVersion *v, bool swapped_only)
-{
-	return bf_catalog("WITH now AS MATERIALIZED (SELECT c.oid, " DEFINITION " AS definition FROM pg_catalog.pg_class c"
-					  "  WHERE c.oid = ANY (array_append(ARRAY(SELECT live::oid FROM backfill.bf_partition"
-					  "   WHERE version_id = $1 AND live IS NOT NULL), $2))),"
-					  " root AS (SELECT coalesce((SELECT definition FROM now WHERE oid = $2), 'gone') AS definition)"
-					  " SELECT p.id, p.name::text FROM root, backfill.bf_partition p LEFT JOIN now ON now.oid = p.live::oid"
-					  "  WHERE p.version_id = $1 AND (NOT $3 OR p.state <> 'unchanged') AND p.definition IS DISTINCT FROM"
-					  "  CASE WHEN p.live IS NULL OR p.definition LIKE 'created %' THEN 'created'"
-					  "       ELSE coalesce(now.definition, 'gone') END || ' ' || root.definition ORDER BY p.ordinal",
-					  BF_ARGS(INT8OID, OIDOID, BOOLOID),
-					  BF_VALS(Int64GetDatum(v->id), ObjectIdGetDatum(v->target), BoolGetDatum(swapped_only)), NULL);
-}
-
 List *
 bf_gate_changed_definitions(const BfVersion *v, List *partitions)
 {
-	BfRows	   *r = changed_definitions(v, false);
+	BfRows	   *r = bf_catalog("WITH now AS MATERIALIZED (SELECT c.oid, " DEFINITION " AS definition FROM pg_catalog.pg_class c"
+							   "  WHERE c.oid = ANY (array_append(ARRAY(SELECT live::oid FROM backfill.bf_partition"
+							   "   WHERE version_id = $1 AND live IS NOT NULL), $2))),"
+							   " root AS (SELECT coalesce((SELECT definition FROM now WHERE oid = $2), 'gone') AS definition)"
+							   " SELECT p.id FROM root, backfill.bf_partition p LEFT JOIN now ON now.oid = p.live::oid"
+							   "  WHERE p.version_id = $1 AND p.definition IS DISTINCT FROM"
+							   "  CASE WHEN p.live IS NULL OR p.definition LIKE 'created %' THEN 'created'"
+							   "       ELSE coalesce(now.definition, 'gone') END || ' ' || root.definition",
+							   BF_ARGS(INT8OID, OIDOID), BF_VALS(Int64GetDatum(v->id), ObjectIdGetDatum(v->target)), NULL);
 	List	   *list = NIL;
 	ListCell   *lc;
 
@@ -158,19 +150,6 @@ bf_gate_changed_definitions(const BfVersion *v, List *partitions)
 			if (DatumGetInt64(BF_VALUE(r, i, 0)) == ((BfPartition *) lfirst(lc))->id)
 				list = lappend(list, lfirst(lc));
 	return list;
-}
-
-void
-bf_gate_require_definitions(const BfVersion *v)
-{
-	BfRows	   *r = changed_definitions(v, true);
-
-	if (r->nrows > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("partition \"%s\" or its target was altered since version \"%s\" was built", bf_rows_text(r, 0, 1), v->name),
-				 errdetail("The staged table is like the partition was then; the change would be lost."),
-				 errhint("Undo the change, or create the version again with replace => true and build it.")));
 }
 
 static char *

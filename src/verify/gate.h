@@ -30,8 +30,6 @@ extern List *bf_gate_list(int64 version_id);
 extern char *bf_gate_definition(Oid leaf, Oid root);
 /* Those of the partitions whose leaf or root has changed since the build; one query. */
 extern List *bf_gate_changed_definitions(const BfVersion *v, List *partitions);
-/* 55000 when a partition that would be swapped, or the target, was altered since the build. */
-extern void bf_gate_require_definitions(const BfVersion *v);
 
 /*
  * Measures every gate of the version on its staged partitions against the live

@@ -38,6 +38,7 @@ typedef struct Validation
 	List	   *altered;		/* of BfPartition * whose definition changed since the build */
 	List	   *measures;		/* of BfMeasure *, in order of partition and gate */
 	List	   *unchanged;		/* of BfPartition * where old and new are the same */
+	const BfPartition *measuring;	/* for error contexts */
 	MemoryContext context;		/* what outlives a partition */
 } Validation;
 
@@ -423,13 +424,26 @@ record_unchanged(const Validation *val)
 			   BF_VALS(Int64GetDatum(val->v->id), bf_evidence_ids(val->unchanged)), NULL);
 }
 
+static void
+error_context(void *arg)
+{
+	Validation *val = arg;
+
+	if (val->measuring != NULL)
+		errcontext("measuring partition \"%s\" of version \"%s\"", val->measuring->name, val->v->name);
+	else
+		errcontext("measuring the gates of version \"%s\"", val->v->name);
+}
+
 static Validation *
 validate(BfVersion *v, List *partitions)
 {
 	Validation *val = palloc0(sizeof(Validation));
+	ErrorContextCallback callback = {error_context_stack, error_context, val};
 	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext, "backfill validation", ALLOCSET_DEFAULT_SIZES);
 	ListCell   *lc;
 
+	error_context_stack = &callback;
 	val->v = v;
 	val->context = CurrentMemoryContext;
 	val->gates = bf_gate_list(v->id);
@@ -440,14 +454,17 @@ validate(BfVersion *v, List *partitions)
 	{
 		MemoryContextSwitchTo(work);
 		CHECK_FOR_INTERRUPTS();
-		measure_partition(val, lfirst(lc));
+		val->measuring = lfirst(lc);
+		measure_partition(val, val->measuring);
 		MemoryContextSwitchTo(val->context);
 		MemoryContextReset(work);
 	}
+	val->measuring = NULL;
 	measure_whole(val, partitions);
 	bf_evidence_insert(v->id, val->measures);
 	record_unchanged(val);
 	MemoryContextDelete(work);
+	error_context_stack = callback.previous;
 	return val;
 }
 
