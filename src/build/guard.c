@@ -32,9 +32,10 @@ PG_FUNCTION_INFO_V1(bf_differs);
 /* Leaves this transaction has marked; lives in TopTransactionContext. */
 static HTAB *marked = NULL;
 
+/* NB: a snapshot never lists its own transaction as running, so about that one only the mark's number can tell. */
 static const char late_marks[] =
 "backfill.bf_mark m JOIN backfill.bf_pin n ON n.version_id = $1"
-" AND NOT pg_catalog.pg_visible_in_snapshot(m.xid, n.snapshot) AND NOT (m.xid = n.xid AND m.id <= n.last_mark)";
+" AND CASE WHEN m.xid = n.xid THEN m.id > n.last_mark ELSE NOT pg_catalog.pg_visible_in_snapshot(m.xid, n.snapshot) END";
 
 void
 bf_guard_forget(void)

@@ -263,7 +263,8 @@ run_index(IndexStmt *stmt)
 	wrapper->commandType = CMD_UTILITY;
 	wrapper->utilityStmt = (Node *) copyObject(stmt);
 	wrapper->stmt_len = -1;
-	ProcessUtility(wrapper, "backfill index", false, PROCESS_UTILITY_SUBCOMMAND, NULL, NULL, None_Receiver, NULL);
+	/* Not SUBCOMMAND: event triggers are to see it. */
+	ProcessUtility(wrapper, "backfill index", false, PROCESS_UTILITY_QUERY, NULL, NULL, None_Receiver, NULL);
 	CommandCounterIncrement();
 }
 

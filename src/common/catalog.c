@@ -26,6 +26,23 @@ set_local(const char *name, const char *value)
 	(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 }
 
+void
+bf_text_settings(void)
+{
+	static const char *const settings[][2] = {
+		{"search_path", "pg_catalog, pg_temp"},
+		{"DateStyle", "ISO"},
+		{"IntervalStyle", "postgres"},
+		{"extra_float_digits", "3"},
+		{"bytea_output", "hex"},
+		{"quote_all_identifiers", "off"},
+		{"standard_conforming_strings", "on"},
+	};
+
+	for (int i = 0; i < lengthof(settings); i++)
+		set_local(settings[i][0], settings[i][1]);
+}
+
 static void
 enter(BfIdentity *id, Oid role, int flags)
 {
@@ -67,9 +84,9 @@ bf_owner_enter(BfIdentity *id, Oid role)
 	enter(id, role, SECURITY_RESTRICTED_OPERATION);
 	set_local("row_security", "off");
 	/* A session preference must not change how our own DDL and queries read. */
+	bf_text_settings();
 	set_local("default_tablespace", "");
 	set_local("check_function_bodies", "on");
-	set_local("quote_all_identifiers", "off");
 }
 
 void
@@ -77,23 +94,6 @@ bf_identity_leave(BfIdentity *id)
 {
 	AtEOXact_GUC(false, id->save_nestlevel);
 	SetUserIdAndSecContext(id->save_userid, id->save_sec_context);
-}
-
-void
-bf_text_settings(void)
-{
-	static const char *const settings[][2] = {
-		{"search_path", "pg_catalog, pg_temp"},
-		{"DateStyle", "ISO"},
-		{"IntervalStyle", "postgres"},
-		{"extra_float_digits", "3"},
-		{"bytea_output", "hex"},
-		{"quote_all_identifiers", "off"},
-		{"standard_conforming_strings", "on"},
-	};
-
-	for (int i = 0; i < lengthof(settings); i++)
-		set_local(settings[i][0], settings[i][1]);
 }
 
 /* Copies SPI's tuple table into `context`: it dies with SPI_finish. */

@@ -86,12 +86,24 @@ check_name(const char *name)
 				 errhint("Use a name such as 'receipt-rule-v47'.")));
 }
 
+static Oid
+owner_of(Oid relid)
+{
+	HeapTuple	tup = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			owner;
+
+	if (!HeapTupleIsValid(tup))
+		elog(ERROR, "cache lookup failed for relation %u", relid);
+	owner = ((Form_pg_class) GETSTRUCT(tup))->relowner;
+	ReleaseSysCache(tup);
+	return owner;
+}
+
 /* Is this a relation we can rebuild?  Errors say what to do instead. */
 static void
 check_target(BfVersion *v)
 {
 	char		kind = get_rel_relkind(v->target);
-	HeapTuple	tup;
 
 	if (kind == '\0')
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("target with OID %u does not exist", v->target)));
@@ -111,9 +123,7 @@ check_target(BfVersion *v)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a permanent table", get_rel_name(v->target)),
 				 errhint("A temporary or unlogged target cannot be published safely.")));
-	tup = SearchSysCache1(RELOID, ObjectIdGetDatum(v->target));
-	v->owner = ((Form_pg_class) GETSTRUCT(tup))->relowner;
-	ReleaseSysCache(tup);
+	v->owner = owner_of(v->target);
 	if (!has_privs_of_role(GetUserId(), v->owner))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(v->target));
 }
@@ -372,7 +382,34 @@ definition_json(FunctionCallInfo fcinfo, const BfVersion *v, const BfRange *rang
 	return BF_VALUE(r, 0, 0);
 }
 
-/* Drops a version's staged and retired tables (never an attached one) and its guards on the live leaves. */
+/* A table that waits, staged or retired, where only we put tables; one taken away or attached by hand is the user's. */
+static bool
+is_ours(Oid relid)
+{
+	return OidIsValid(relid) && get_rel_name(relid) != NULL && !get_rel_relispartition(relid) &&
+		get_rel_namespace(relid) == get_namespace_oid(BF_STAGING_SCHEMA, true);
+}
+
+static bool
+is_used_by_others(const BfVersion *v, Oid relid)
+{
+	return bf_catalog("SELECT 1 FROM backfill.bf_partition WHERE version_id <> $1 AND state <> 'dropped'"
+					  " AND (live = $2 OR staged = $2) LIMIT 1", BF_ARGS(INT8OID, OIDOID), BF_VALS(Int64GetDatum(v->id), ObjectIdGetDatum(relid)), NULL)->nrows > 0;
+}
+
+/* As the table's owner: the target's may be gone with the target. */
+static void
+drop_table(Oid relid)
+{
+	BfIdentity	id;
+
+	bf_owner_enter(&id, owner_of(relid));
+	bf_exec("DROP TABLE %s", bf_relname(relid));
+	bf_identity_leave(&id);
+	bf_guard_forget_marks(relid);
+}
+
+/* Drops a version's tables, what only it can bring back, and the guards on live leaves that no other version needs. */
 static void
 drop_tables(const BfVersion *v)
 {
@@ -382,21 +419,17 @@ drop_tables(const BfVersion *v)
 	foreach(lc, bf_plan_partitions(v->id))
 	{
 		BfPartition *p = lfirst(lc);
-		BfRows	   *others;
 
-		if (OidIsValid(p->staged) && get_rel_name(p->staged) != NULL && !get_rel_relispartition(p->staged))
+		if (is_ours(p->staged))
+			drop_table(p->staged);
+		if (!OidIsValid(p->live) || get_rel_name(p->live) == NULL || is_used_by_others(v, p->live))
+			continue;
+		if (is_ours(p->live))
 		{
-			bf_owner_enter(&id, v->owner);
-			bf_exec("DROP TABLE %s", bf_relname(p->staged));
-			bf_identity_leave(&id);
+			drop_table(p->live);
+			continue;
 		}
-		if (!OidIsValid(p->live) || get_rel_name(p->live) == NULL)
-			continue;
-		others = bf_catalog("SELECT 1 FROM backfill.bf_partition WHERE version_id <> $1 AND (live = $2 OR staged = $2) LIMIT 1",
-							BF_ARGS(INT8OID, OIDOID), BF_VALS(Int64GetDatum(v->id), ObjectIdGetDatum(p->live)), NULL);
-		if (others->nrows > 0)
-			continue;
-		bf_owner_enter(&id, v->owner);
+		bf_owner_enter(&id, owner_of(p->live));
 		bf_guard_remove(p->live);
 		bf_identity_leave(&id);
 		bf_guard_forget_marks(p->live);
@@ -571,6 +604,44 @@ backfill_create(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
+/* A version whose target is gone belongs to who made it; everything else is for members of the target's owner. */
+static BfVersion *
+lock_to_drop(const char *name)
+{
+	BfVersion  *v = bf_version_get(name);
+	BfRows	   *r;
+	Oid			creator;
+
+	if (v == NULL || OidIsValid(v->owner))
+		return bf_version_lock(name);
+	bf_version_refuse_standby();
+	r = bf_catalog("SELECT created_by::text FROM backfill.bf_version WHERE id = $1", BF_ARGS(INT8OID),
+				   BF_VALS(Int64GetDatum(v->id)), NULL);
+	creator = get_role_oid(bf_rows_text(r, 0, 0), true);
+	if (!superuser() && !(OidIsValid(creator) && has_privs_of_role(GetUserId(), creator)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied for version \"%s\"", name),
+				 errdetail("Its target is gone; role \"%s\" has created it.", bf_rows_text(r, 0, 0)),
+				 errhint("Ask a member of that role to make this call.")));
+	bf_version_name_lock(name);
+	return v;
+}
+
+static void
+tell_what_is_lost(const BfVersion *v)
+{
+	BfRows	   *r = bf_catalog("SELECT pg_catalog.string_agg(DISTINCT pg_catalog.quote_ident(o.name), ', ') FROM backfill.bf_partition p"
+							   " JOIN backfill.bf_partition q ON q.live = p.staged AND q.state = 'live'"
+							   " JOIN backfill.bf_version o ON o.id = q.version_id WHERE p.version_id = $1 AND o.state = 'published'",
+							   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL);
+
+	if (!BF_ISNULL(r, 0, 0))
+		ereport(NOTICE,
+				(errmsg("what was published over version \"%s\" can no longer be withdrawn", v->name),
+				 errdetail("It replaced tables of this version: %s.", bf_rows_text(r, 0, 0))));
+}
+
 /*
  * A version that was never published leaves no trace and its name is free
  * again; of a published one only the tables go, the record stays.
@@ -578,14 +649,16 @@ backfill_create(PG_FUNCTION_ARGS)
 Datum
 backfill_drop(PG_FUNCTION_ARGS)
 {
-	BfVersion  *v = bf_version_lock(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	BfVersion  *v = lock_to_drop(text_to_cstring(PG_GETARG_TEXT_PP(0)));
 
 	if (!was_published(v) && v->state != BF_PUBLISHED)
 	{
 		forget(v);
 		PG_RETURN_VOID();
 	}
-	bf_version_advance(v, BF_DROPPED, "drop");
+	if (v->state != BF_DROPPED)
+		bf_version_advance(v, BF_DROPPED, v->state == BF_PUBLISHED && !OidIsValid(v->owner) ? "drop without target" : "drop");
+	tell_what_is_lost(v);
 	drop_tables(v);
 	bf_catalog("UPDATE backfill.bf_partition SET state = 'dropped', staged = NULL WHERE version_id = $1",
 			   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL);

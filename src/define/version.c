@@ -50,6 +50,7 @@ static const struct
 	{BF_PUBLISHED, BF_ROLLED_BACK, "rollback"},
 	{BF_ROLLED_BACK, BF_DROPPED, "drop"},
 	{BF_SUPERSEDED, BF_DROPPED, "drop"},
+	{BF_PUBLISHED, BF_DROPPED, "drop without target"},
 };
 
 const char *
@@ -110,7 +111,7 @@ bf_version_advance(BfVersion *v, BfState to, const char *by)
 	}
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("cannot %s version \"%s\"", by, v->name),
+			 errmsg("cannot %s version \"%s\"", strcmp(by, "rollback") == 0 ? "roll back" : by, v->name),
 			 errdetail("The version is %s.", bf_state_name(v->state)),
 			 errhint("%s", next_call(v))));
 }

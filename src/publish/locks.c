@@ -100,14 +100,13 @@ levels_of(Oid target, List *moves)
 	foreach(lc, moves)
 	{
 		Oid			parent = ((BfMove *) lfirst(lc))->partition->parent;
-		List	   *above;
-		Level	   *level;
 
 		for (; !list_member_oid(seen, parent); parent = get_partition_parent(parent, true))
 		{
+			List	   *above = parent == target ? NIL : get_partition_ancestors(parent);
+			Level	   *level = palloc(sizeof(Level));
+
 			seen = lappend_oid(seen, parent);
-			above = parent == target ? NIL : get_partition_ancestors(parent);
-			level = palloc(sizeof(Level));
 			level->relid = parent;
 			level->depth = list_length(above);
 			levels = lappend(levels, level);

@@ -24,6 +24,7 @@
 #include "publish/switch_attach.h"
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -41,8 +42,9 @@ typedef struct PublishCall
 } PublishCall;
 
 /*
- * Definitions are compared before the locks; under them only those again whose
- * relation sent an invalidation in between, as every change of it does.
+ * What takes a query for each relation is asked before the locks; under them
+ * only again for those that sent an invalidation in between, as every change of
+ * a definition or a trigger does.
  */
 #define MAX_WATCHED 64
 static bool watching = false;
@@ -59,8 +61,8 @@ on_invalidation(Datum arg, Oid relid)
 	ninvalidated = Min(ninvalidated + 1, MAX_WATCHED + 1);
 }
 
-static void
-watch(void)
+void
+bf_publish_watch(void)
 {
 	if (!watching)
 		CacheRegisterRelcacheCallback(on_invalidation, (Datum) 0);
@@ -108,13 +110,6 @@ require_unblocked(const BfVersion *v, List *moves)
 			 errmsg("partitions of version \"%s\" cannot be swapped: %s", v->name, bf_rows_text(r, 0, 2)),
 			 errdetail("The object in the way is %s.", bf_rows_text(r, 0, 1)),
 			 BF_ISNULL(r, 0, 3) ? 0 : errhint("%s", bf_rows_text(r, 0, 3))));
-}
-
-void
-bf_publish_check(const BfVersion *v, List *moves)
-{
-	watch();
-	require_unblocked(v, moves);
 }
 
 static pg_attribute_noreturn() void
@@ -192,6 +187,19 @@ require_guard(Oid relid)
 }
 
 void
+bf_publish_check(const BfVersion *v, List *moves)
+{
+	ListCell   *lc;
+
+	require_unblocked(v, moves);
+	foreach(lc, moves)
+	{
+		require_guard(((BfMove *) lfirst(lc))->out);
+		require_guard(((BfMove *) lfirst(lc))->in);
+	}
+}
+
+void
 bf_publish_recheck_target(const BfVersion *v, List *moves)
 {
 	ListCell   *lc;
@@ -203,8 +211,10 @@ bf_publish_recheck_target(const BfVersion *v, List *moves)
 	{
 		BfMove	   *m = lfirst(lc);
 
-		require_guard(m->out);
-		require_guard(m->in);
+		if (was_invalidated(m->out))
+			require_guard(m->out);
+		if (was_invalidated(m->in))
+			require_guard(m->in);
 	}
 }
 
@@ -324,6 +334,17 @@ record(PublishCall *pub)
 	bf_history_record(o);
 }
 
+/* What it warns of has been said before the locks. */
+static void
+require_green_quietly(PublishCall *pub)
+{
+	int			nestlevel = NewGUCNestLevel();
+
+	(void) set_config_option("client_min_messages", "error", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	(void) bf_gate_require_green(pub->v, pub->partitions);
+	AtEOXact_GUC(false, nestlevel);
+}
+
 static void
 publish_locked(void *arg)
 {
@@ -336,7 +357,7 @@ publish_locked(void *arg)
 	require_unwritten(pub->v, pub->partitions);
 	foreach(lc, pub->moves)
 		require_frozen(((BfMove *) lfirst(lc))->partition, ((BfMove *) lfirst(lc))->in);
-	(void) bf_gate_require_green(pub->v, pub->partitions);
+	require_green_quietly(pub);
 	bf_switch_attach.apply(pub->v, pub->moves);
 	record(pub);
 }
@@ -426,6 +447,7 @@ prepare(PublishCall *pub)
 	}
 	(void) bf_gate_require_green(v, pub->partitions);
 	pub->moves = plan_moves(pub->partitions, previous);
+	bf_publish_watch();
 	bf_publish_check(v, pub->moves);
 	require_in_place(v, pub->moves);
 	require_definitions(v, pub->moves, true);

@@ -7,10 +7,10 @@
 
 #include "backfill.h"
 
-/*
- * Before the locks: raises 55000 for the first object that the switch would
- * lose.  What it looked at is watched from then on.
- */
+/* From here on, changes of relations are noticed; once in a call, before the checks. */
+extern void bf_publish_watch(void);
+
+/* Before the locks: raises 55000 for an object that the switch would lose, or a missing guard. */
 extern void bf_publish_check(const BfVersion *v, List *moves);
 
 /* Under the locks: raises 40001 when another call has moved the version or its partitions on. */

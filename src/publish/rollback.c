@@ -407,6 +407,7 @@ rollback(Rollback *rb)
 	bf_locks_serialize(rb->first, "roll back");
 	plan_steps(rb);
 	work.moves = all_moves(rb);
+	bf_publish_watch();
 	foreach(lc, rb->steps)
 		bf_publish_check(((Step *) lfirst(lc))->v, ((Step *) lfirst(lc))->moves);
 	bf_locks_run(&work, &rb->times);

@@ -55,31 +55,40 @@ rename_relation(const char *kind, Oid relid, const char *name)
 	bf_exec("ALTER %s %s RENAME TO %s", kind, bf_relname(relid), quote_identifier(name));
 }
 
-static void
-set_schema(Oid relid, Oid namespace)
+/* Whether the schema has a type of the same name as the array type of this table. */
+static bool
+array_type_collides(Oid relid, Oid namespace)
 {
-	bf_exec("ALTER TABLE %s SET SCHEMA %s", bf_relname(relid), quote_identifier(get_namespace_name(namespace)));
+	HeapTuple	tup = SearchSysCache1(TYPEOID, ObjectIdGetDatum(get_array_type(get_rel_type_id(relid))));
+	bool		collides = false;
+
+	if (HeapTupleIsValid(tup))
+	{
+		collides = SearchSysCacheExists2(TYPENAMENSP, NameGetDatum(&((Form_pg_type) GETSTRUCT(tup))->typname),
+										 ObjectIdGetDatum(namespace));
+		ReleaseSysCache(tup);
+	}
+	return collides;
 }
 
 static void
-set_statistics_name(Oid statistics, Oid namespace, const char *name)
+set_schema(Oid relid, Oid namespace)
 {
-	HeapTuple	tup = SearchSysCache1(STATEXTOID, ObjectIdGetDatum(statistics));
-	Form_pg_statistic_ext form;
-	char	   *schema;
-	Oid			old_namespace;
+	char	   *schema = pstrdup(quote_identifier(get_namespace_name(namespace)));
+	char	   *name = get_rel_name(relid);
 
-	if (!HeapTupleIsValid(tup))
-		elog(ERROR, "cache lookup failed for statistics object %u", statistics);
-	form = (Form_pg_statistic_ext) GETSTRUCT(tup);
-	old_namespace = form->stxnamespace;
-	schema = get_namespace_name(old_namespace);
-	bf_exec("ALTER STATISTICS %s RENAME TO %s", quote_qualified_identifier(schema, NameStr(form->stxname)),
-			quote_identifier(name));
-	ReleaseSysCache(tup);
-	if (namespace != old_namespace)
-		bf_exec("ALTER STATISTICS %s SET SCHEMA %s", quote_qualified_identifier(schema, name),
-				quote_identifier(get_namespace_name(namespace)));
+	/*
+	 * RENAME finds a free name for the array type, SET SCHEMA does not.  Long
+	 * names that differ in the last bytes only have array types of one name.
+	 */
+	if (!array_type_collides(relid, namespace))
+	{
+		bf_exec("ALTER TABLE %s SET SCHEMA %s", bf_relname(relid), schema);
+		return;
+	}
+	rename_relation("TABLE", relid, psprintf("backfill_moving_%u", relid));
+	bf_exec("ALTER TABLE %s SET SCHEMA %s", bf_relname(relid), schema);
+	rename_relation("TABLE", relid, name);
 }
 
 /* Every table of ours that is not attached is named <name>_<suffix>, and so is everything on it. */
@@ -109,34 +118,106 @@ free_suffix(const BfPartition *p, const char *name)
 	return suffix;
 }
 
-/* (oid, name, schema) of what has a name of its own beside the table's. */
-static BfRows *
-indexes_of(Oid relid)
+/* What hangs on a table under a name of its own.  From the relation cache: this runs while readers wait. */
+typedef struct Satellites
 {
-	return bf_sql("SELECT i.indexrelid, c.relname::text, c.relnamespace FROM pg_catalog.pg_index i"
-				  " JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = $1 ORDER BY c.relname",
-				  BF_ARGS(OIDOID), BF_VALS(ObjectIdGetDatum(relid)), NULL);
+	List	   *indexes;		/* Oids */
+	List	   *statistics;		/* Oids of extended statistics */
+} Satellites;
+
+static Satellites
+satellites_of(Oid relid)
+{
+	Relation	rel = table_open(relid, AccessShareLock);
+	Satellites	s = {RelationGetIndexList(rel), RelationGetStatExtList(rel)};
+
+	table_close(rel, NoLock);
+	return s;
 }
 
-static BfRows *
-statistics_of(Oid relid)
+static Oid
+index_named(List *indexes, const char *name)
 {
-	return bf_sql("SELECT s.oid, s.stxname::text, s.stxnamespace FROM pg_catalog.pg_statistic_ext s WHERE s.stxrelid = $1"
-				  " ORDER BY s.stxname",
-				  BF_ARGS(OIDOID), BF_VALS(ObjectIdGetDatum(relid)), NULL);
+	ListCell   *lc;
+
+	foreach(lc, indexes)
+		if (strcmp(get_rel_name(lfirst_oid(lc)), name) == 0)
+			return lfirst_oid(lc);
+	return InvalidOid;
 }
 
-static int
-row_named(BfRows *r, const char *name)
+static char *
+statistics_name(Oid statistics, Oid *namespace)
 {
-	for (int i = 0; i < r->nrows; i++)
-		if (strcmp(bf_rows_text(r, i, 1), name) == 0)
-			return i;
-	return -1;
+	HeapTuple	tup = SearchSysCache1(STATEXTOID, ObjectIdGetDatum(statistics));
+	Form_pg_statistic_ext form;
+	char	   *name;
+
+	if (!HeapTupleIsValid(tup))
+		elog(ERROR, "cache lookup failed for statistics object %u", statistics);
+	form = (Form_pg_statistic_ext) GETSTRUCT(tup);
+	name = pstrdup(NameStr(form->stxname));
+	*namespace = form->stxnamespace;
+	ReleaseSysCache(tup);
+	return name;
 }
 
-#define ROW_OID(r, i) DatumGetObjectId(BF_VALUE(r, i, 0))
-#define ROW_NAMESPACE(r, i) DatumGetObjectId(BF_VALUE(r, i, 2))
+static void
+set_statistics_name(Oid statistics, Oid namespace, const char *name)
+{
+	Oid			old_namespace;
+	char	   *old = statistics_name(statistics, &old_namespace);
+	char	   *schema = get_namespace_name(old_namespace);
+
+	bf_exec("ALTER STATISTICS %s RENAME TO %s", quote_qualified_identifier(schema, old), quote_identifier(name));
+	if (namespace != old_namespace)
+		bf_exec("ALTER STATISTICS %s SET SCHEMA %s", quote_qualified_identifier(schema, name),
+				quote_identifier(get_namespace_name(namespace)));
+}
+
+static void
+exchange_index_names(List *out, List *in, const char *suffix)
+{
+	ListCell   *lc;
+
+	foreach(lc, out)
+	{
+		char	   *plain = get_rel_name(lfirst_oid(lc));
+		char	   *suffixed = bf_shape_name(plain, suffix);
+		Oid			twin = index_named(in, suffixed);
+
+		if (!OidIsValid(twin))
+			continue;
+		rename_relation("INDEX", lfirst_oid(lc), suffixed);
+		rename_relation("INDEX", twin, plain);
+	}
+}
+
+static void
+exchange_statistics_names(List *out, List *in, const char *suffix)
+{
+	ListCell   *a,
+			   *b;
+
+	foreach(a, out)
+	{
+		Oid			schema,
+					staging;
+		char	   *plain = statistics_name(lfirst_oid(a), &schema);
+		char	   *suffixed = bf_shape_name(plain, suffix);
+
+		foreach(b, in)
+		{
+			if (strcmp(statistics_name(lfirst_oid(b), &staging), suffixed) != 0)
+				continue;
+			/* Out of the way first: both may be in one schema. */
+			set_statistics_name(lfirst_oid(b), staging, bf_shape_name(suffixed, "x"));
+			set_statistics_name(lfirst_oid(a), staging, suffixed);
+			set_statistics_name(lfirst_oid(b), schema, plain);
+			break;
+		}
+	}
+}
 
 /*
  * The attached table's names pass to the incoming one and the other way round,
@@ -152,40 +233,15 @@ exchange_names(Oid out, Oid in)
 	char	   *suffix = suffix_of(in);
 	Oid			schema = get_rel_namespace(out);
 	Oid			staging = get_rel_namespace(in);
-	BfRows	   *out_indexes = indexes_of(out);
-	BfRows	   *in_indexes = indexes_of(in);
-	BfRows	   *out_statistics = statistics_of(out);
-	BfRows	   *in_statistics = statistics_of(in);
+	Satellites	of_out = satellites_of(out);
+	Satellites	of_in = satellites_of(in);
 
 	rename_relation("TABLE", out, kept);
 	rename_relation("TABLE", in, name);
-	for (int i = 0; i < out_indexes->nrows; i++)
-	{
-		char	   *plain = bf_rows_text(out_indexes, i, 1);
-		char	   *suffixed = bf_shape_name(plain, suffix);
-		int			j = row_named(in_indexes, suffixed);
-
-		if (j < 0)
-			continue;
-		rename_relation("INDEX", ROW_OID(out_indexes, i), suffixed);
-		rename_relation("INDEX", ROW_OID(in_indexes, j), plain);
-	}
+	exchange_index_names(of_out.indexes, of_in.indexes, suffix);
 	set_schema(out, staging);
 	set_schema(in, schema);
-	for (int i = 0; i < out_statistics->nrows; i++)
-	{
-		char	   *plain = bf_rows_text(out_statistics, i, 1);
-		char	   *suffixed = bf_shape_name(plain, suffix);
-		int			j = row_named(in_statistics, suffixed);
-		Oid			plain_schema = ROW_NAMESPACE(out_statistics, i);
-
-		if (j < 0)
-			continue;
-		/* Out of the way first: both may be in one schema. */
-		set_statistics_name(ROW_OID(in_statistics, j), staging, bf_shape_name(suffixed, "x"));
-		set_statistics_name(ROW_OID(out_statistics, i), staging, suffixed);
-		set_statistics_name(ROW_OID(in_statistics, j), plain_schema, plain);
-	}
+	exchange_statistics_names(of_out.statistics, of_in.statistics, suffix);
 }
 
 /* The name that ATTACH would have given to an index of a new partition. */
@@ -210,15 +266,16 @@ static void
 give_names(const BfPartition *p, Oid in)
 {
 	Oid			schema = get_rel_namespace(p->parent);
-	BfRows	   *indexes = indexes_of(in);
-	BfRows	   *statistics = statistics_of(in);
+	Satellites	s = satellites_of(in);
+	ListCell   *lc;
 
 	set_schema(in, schema);
 	rename_relation("TABLE", in, p->name);
-	for (int i = 0; i < indexes->nrows; i++)
-		rename_relation("INDEX", ROW_OID(indexes, i), new_index_name(p->name, ROW_OID(indexes, i), schema));
-	for (int i = 0; i < statistics->nrows; i++)
-		set_statistics_name(ROW_OID(statistics, i), schema, makeObjectName(p->name, psprintf("%d", i + 1), "stat"));
+	foreach(lc, s.indexes)
+		rename_relation("INDEX", lfirst_oid(lc), new_index_name(p->name, lfirst_oid(lc), schema));
+	foreach(lc, s.statistics)
+		set_statistics_name(lfirst_oid(lc), schema,
+							makeObjectName(p->name, psprintf("%d", foreach_current_index(lc) + 1), "stat"));
 }
 
 /* A created partition goes out again. */
@@ -228,15 +285,19 @@ take_names(const BfPartition *p, Oid out)
 	Oid			staging = get_namespace_oid(BF_STAGING_SCHEMA, false);
 	char	   *name = get_rel_name(out);
 	char	   *suffix = free_suffix(p, name);
-	BfRows	   *indexes = indexes_of(out);
-	BfRows	   *statistics = statistics_of(out);
+	Satellites	s = satellites_of(out);
+	ListCell   *lc;
 
 	rename_relation("TABLE", out, bf_shape_name(name, suffix));
-	for (int i = 0; i < indexes->nrows; i++)
-		rename_relation("INDEX", ROW_OID(indexes, i), bf_shape_name(bf_rows_text(indexes, i, 1), suffix));
+	foreach(lc, s.indexes)
+		rename_relation("INDEX", lfirst_oid(lc), bf_shape_name(get_rel_name(lfirst_oid(lc)), suffix));
 	set_schema(out, staging);
-	for (int i = 0; i < statistics->nrows; i++)
-		set_statistics_name(ROW_OID(statistics, i), staging, bf_shape_name(bf_rows_text(statistics, i, 1), suffix));
+	foreach(lc, s.statistics)
+	{
+		Oid			schema;
+
+		set_statistics_name(lfirst_oid(lc), staging, bf_shape_name(statistics_name(lfirst_oid(lc), &schema), suffix));
+	}
 }
 
 /* Adds a CHECK that is known to hold, as valid and without a scan. */
@@ -368,12 +429,12 @@ has_bound_check(Oid relid)
 static void
 attach(const BfMove *m)
 {
-	int			indexes = indexes_of(m->in)->nrows;
+	int			indexes = list_length(satellites_of(m->in).indexes);
 
 	CHECK_FOR_INTERRUPTS();
 	bf_exec("ALTER TABLE %s ATTACH PARTITION %s %s", bf_relname(m->partition->parent), bf_relname(m->in),
 			m->partition->bound);
-	if (indexes_of(m->in)->nrows != indexes)
+	if (list_length(satellites_of(m->in).indexes) != indexes)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("partition \"%s\" lacks an index of %s", m->partition->name, bf_relname(m->partition->parent)),

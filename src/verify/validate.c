@@ -516,9 +516,12 @@ summarize(const Validation *val, const BfGate *gate)
 		if (m->gate != gate)
 			continue;
 		partitions++;
-		n_old += m->n_old;
-		n_new += m->n_new;
-		n_diff += m->n_diff;
+		if (m->counted != BF_NOT_COUNTED)
+		{
+			n_old += m->n_old;
+			n_new += m->n_new;
+			n_diff += m->n_diff;
+		}
 		if (sum == NULL || is_worse(m, sum))
 			sum = m;
 	}
