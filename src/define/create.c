@@ -266,7 +266,7 @@ range_texts(FunctionCallInfo fcinfo, int n, Oid target, const char *what)
 
 			if (isnull)
 				bad_argument(psprintf("%s must not contain NULL", what), "Give a value for each key column.");
-			list = lappend(list, key_text(key, i, t, t == UNKNOWNOID ? d : d, what));
+			list = lappend(list, key_text(key, i, t, d, what));
 		}
 		ReleaseTupleDesc(desc);
 	}
@@ -658,7 +658,8 @@ backfill_drop(PG_FUNCTION_ARGS)
 	}
 	if (v->state != BF_DROPPED)
 		bf_version_advance(v, BF_DROPPED, v->state == BF_PUBLISHED && !OidIsValid(v->owner) ? "drop without target" : "drop");
-	tell_what_is_lost(v);
+	if (OidIsValid(v->owner))
+		tell_what_is_lost(v);
 	drop_tables(v);
 	bf_catalog("UPDATE backfill.bf_partition SET state = 'dropped', staged = NULL WHERE version_id = $1",
 			   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL);

@@ -210,7 +210,8 @@ bf_version_require(const char *name)
 	if (!OidIsValid(v->owner))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("the target of version \"%s\" no longer exists", name)));
+				 errmsg("the target of version \"%s\" no longer exists", name),
+				 errhint("Call backfill_drop(%s) to clear it away.", quote_literal_cstr(name))));
 	if (!has_privs_of_role(GetUserId(), v->owner))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
