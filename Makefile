@@ -6,11 +6,13 @@ DATA = sql/backfill--$(EXTVERSION).sql
 
 OBJS = src/backfill.o \
 	src/common/catalog.o \
-	src/define/rule.o src/define/version.o src/define/plan.o src/define/preflight.o src/define/create.o \
-	src/build/pin.o src/build/shape.o src/build/guard.o src/build/load.o src/build/builder.o \
-	src/verify/expect.o src/verify/expression.o src/verify/compare.o src/verify/total.o src/verify/gate.o \
-	src/verify/evidence.o src/verify/validate.o \
+	src/define/version.o src/define/rule.o src/define/bound.o src/define/partition.o src/define/plan.o \
+	src/define/expression.o src/define/expect.o src/define/total.o src/define/gate.o src/define/guard.o \
+	src/define/preflight.o src/define/create.o \
+	src/build/pin.o src/build/shape.o src/build/load.o src/build/builder.o \
+	src/verify/compare.o src/verify/evidence.o src/verify/validate.o \
 	src/publish/locks.o src/publish/switch_attach.o src/publish/publish.o src/publish/rollback.o src/publish/history.o \
+	src/run/build.o \
 	src/report/manifest.o
 
 PG_CPPFLAGS = -I$(srcdir)/src

@@ -10,7 +10,7 @@ COMMENT ON SCHEMA backfill IS 'catalog and views of the backfill extension';
 COMMENT ON SCHEMA backfill_staging IS 'staged and retired partitions of backfill versions';
 
 --
--- Catalog.  Written only by the extension; no grants.  Each table is owned by one C file.
+-- Catalog.  Written only by the extension; no grants.  Each table is owned by one C file, named above it.
 --
 
 -- src/define/version.c
@@ -48,7 +48,7 @@ CREATE TABLE backfill.bf_target (
 	definition jsonb NOT NULL			-- range_from, range_to, partitions, gaps, step, partition_name as given
 );
 
--- src/define/plan.c
+-- src/define/partition.c
 CREATE TABLE backfill.bf_partition (
 	id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	version_id bigint NOT NULL REFERENCES backfill.bf_version ON DELETE CASCADE,
@@ -64,7 +64,7 @@ CREATE TABLE backfill.bf_partition (
 	definition text,					-- fingerprint of the live leaf's definition at build
 	rows bigint,
 	rejected bigint,
-	fingerprint numeric,
+	fingerprint numeric,				-- of the rows, whatever their order
 	bytes bigint,
 	elapsed interval,
 	attempts int NOT NULL DEFAULT 0,
@@ -87,7 +87,7 @@ CREATE TABLE backfill.bf_pin (
 	sources jsonb NOT NULL
 );
 
--- src/build/guard.c: one row a writing transaction and attached leaf
+-- src/define/guard.c: one row a writing transaction and attached leaf
 CREATE TABLE backfill.bf_mark (
 	id bigint GENERATED ALWAYS AS IDENTITY,
 	relid oid NOT NULL,
@@ -96,7 +96,7 @@ CREATE TABLE backfill.bf_mark (
 );
 CREATE INDEX ON backfill.bf_mark (relid);
 
--- src/build/load.c
+-- src/build/builder.c
 CREATE TABLE backfill.bf_rejection (
 	partition_id bigint NOT NULL REFERENCES backfill.bf_partition ON DELETE CASCADE,
 	row_data jsonb NOT NULL,
@@ -104,7 +104,7 @@ CREATE TABLE backfill.bf_rejection (
 );
 CREATE INDEX ON backfill.bf_rejection (partition_id);
 
--- src/verify/gate.c
+-- src/define/gate.c
 CREATE TABLE backfill.bf_gate (
 	version_id bigint NOT NULL REFERENCES backfill.bf_version ON DELETE CASCADE,
 	name text NOT NULL,
@@ -119,6 +119,7 @@ CREATE TABLE backfill.bf_gate (
 	PRIMARY KEY (version_id, name)
 );
 
+-- src/verify/evidence.c
 CREATE TABLE backfill.bf_evidence (
 	id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	version_id bigint NOT NULL REFERENCES backfill.bf_version ON DELETE CASCADE,

@@ -6,7 +6,7 @@
 
 #include <limits.h>
 
-#include "build/guard.h"
+#include "define/guard.h"
 #include "fmgr.h"
 #include "utils/guc.h"
 

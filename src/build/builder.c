@@ -1,22 +1,23 @@
 /*
  * builder.c
- *		backfill_build: claim -> load -> finish, one partition after the other.
+ *		Claim -> load -> finish, one partition after the other.
  *
  * Here everything runs in the caller's transaction on one registered snapshot,
  * all or nothing.  The three steps share no state but the catalog and the pin,
  * so that background workers can run them in transactions of their own.
  */
-#include "backfill.h"
+#include "build/builder.h"
 
 #include "access/table.h"
 #include "access/xact.h"
-#include "build/guard.h"
 #include "build/load.h"
 #include "build/pin.h"
 #include "build/shape.h"
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
-#include "define/plan.h"
+#include "define/bound.h"
+#include "define/gate.h"
+#include "define/partition.h"
 #include "define/preflight.h"
 #include "define/version.h"
 #include "fmgr.h"
@@ -27,9 +28,6 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
-#include "verify/gate.h"
-
-PG_FUNCTION_INFO_V1(backfill_build);
 
 /* What one partition's error is about. */
 typedef struct BuildContext
@@ -90,10 +88,10 @@ load(const BfVersion *v, BfPartition *p, Snapshot pin)
 
 	bf_owner_enter(&id, v->owner);
 	p->staged = bf_shape_create(bf_shape_name(p->name, suffix_of(p)), model_of(p),
-								bf_plan_bound_def(p, model_of(p)));
+								bf_bound_def(p, model_of(p)));
 	CommandCounterIncrement();
 	staged = table_open(p->staged, AccessExclusiveLock);
-	bf_plan_quals(v, p, staged, &bound_qual, &inner_qual);
+	bf_bound_quals(v, p, staged, &bound_qual, &inner_qual);
 
 	nestlevel = NewGUCNestLevel();
 	bf_version_apply_settings(v);
@@ -138,13 +136,7 @@ record(const BfVersion *v, const BfPartition *p, const BfLoadResult *result, Tim
 				   BF_VALS(Int64GetDatum(p->id), JsonbPGetDatum(rejection->row), bf_text(rejection->reason)), NULL);
 	}
 	snprintf(fingerprint, sizeof(fingerprint), UINT64_FORMAT, result->fingerprint);
-	bf_catalog("UPDATE backfill.bf_partition SET state = 'staged', staged = $2::pg_catalog.regclass, rows = $3, rejected = $4,"
-			   " fingerprint = $5::pg_catalog.numeric, bytes = pg_catalog.pg_total_relation_size($2),"
-			   " elapsed = pg_catalog.clock_timestamp() - $6, attempts = attempts + 1, definition = $7 WHERE id = $1",
-			   BF_ARGS(INT8OID, OIDOID, INT8OID, INT8OID, TEXTOID, TIMESTAMPTZOID, TEXTOID),
-			   BF_VALS(Int64GetDatum(p->id), ObjectIdGetDatum(p->staged), Int64GetDatum(result->rows),
-					   Int64GetDatum(result->rejected), bf_text(fingerprint), TimestampTzGetDatum(started),
-					   bf_text(bf_gate_definition(p->live, v->target))), NULL);
+	bf_partition_built(p, fingerprint, bf_gate_definition(p->live, v->target), started);
 }
 
 static void
@@ -182,10 +174,10 @@ analyze(const BfVersion *v)
 	return rule;
 }
 
-static void
-build_all(BfVersion *v)
+void
+bf_build(BfVersion *v)
 {
-	List	   *partitions = bf_plan_partitions(v->id);
+	List	   *partitions = bf_partition_list(v->id);
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "backfill partition", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old;
 	Snapshot	pin;
@@ -204,71 +196,5 @@ build_all(BfVersion *v)
 	}
 	bf_pin_release(pin);
 	bf_version_advance(v, BF_BUILT, "build");
-	bf_gate_validate(v, bf_plan_partitions(v->id));
 	MemoryContextDelete(context);
-}
-
-/* Why what was built can no longer be published; NULL: it can, as far as can be told without measuring. */
-static const char *
-out_of_date(const BfVersion *v)
-{
-	ListCell   *lc;
-
-	if (bf_guard_late_write(v->id) != NULL)
-		return "Live partitions were written since its snapshot was taken.";
-	foreach(lc, bf_plan_partitions(v->id))
-	{
-		BfPartition *p = lfirst(lc);
-		char	   *built = bf_plan_definition(p);
-
-		if (!OidIsValid(p->staged) || get_rel_name(p->staged) == NULL)
-			return "A staged table was dropped.";
-		if (built == NULL || strcmp(built, bf_gate_definition(p->live, v->target)) != 0)
-			return "The definition of the target changed after it was built.";
-	}
-	return NULL;
-}
-
-static void
-check_workers(FunctionCallInfo fcinfo)
-{
-	int			workers = PG_ARGISNULL(1) ? 0 : PG_GETARG_INT32(1);
-
-	if (workers < 0)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("workers must not be negative"),
-						errhint("Use workers => 0 to build in this transaction.")));
-	if (workers > 0 && IsTransactionBlock())
-		ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION), errmsg("workers cannot build inside a transaction block"),
-						errdetail("They would not see what this transaction has done."),
-						errhint("Use workers => 0.")));
-	if (workers > 0)
-		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("background workers are not there yet"),
-						errhint("Use workers => 0.")));
-}
-
-Datum
-backfill_build(PG_FUNCTION_ARGS)
-{
-	BfVersion  *v;
-	const char *why;
-
-	if (PG_ARGISNULL(0))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("version must not be null"),
-						errhint("SELECT * FROM backfill_build('...').")));
-	bf_version_refuse_standby();
-	bf_version_require_read_committed("build");
-	check_workers(fcinfo);
-	v = bf_version_lock(text_to_cstring(PG_GETARG_TEXT_PP(0)));
-	if (v->state == BF_BUILT && (why = out_of_date(v)) != NULL)
-	{
-		ereport(NOTICE, (errmsg("version \"%s\" is built again", v->name), errdetail("%s", why)));
-		build_all(v);
-	}
-	else if (v->state == BF_DEFINED || v->state == BF_FAILED || v->state == BF_BUILDING || v->state == BF_DROPPED)
-		build_all(v);
-	bf_return_rows(fcinfo,
-				   bf_catalog("SELECT name, state, rows, rejected, pg_catalog.pg_size_pretty(bytes), elapsed, attempts, NULL::text"
-							  " FROM backfill.bf_partition WHERE version_id = $1 ORDER BY ordinal",
-							  BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL));
-	return (Datum) 0;
 }

@@ -7,13 +7,17 @@
  */
 #include "backfill.h"
 
+#include "access/table.h"
 #include "access/xact.h"
-#include "build/guard.h"
 #include "catalog/catalog.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
+#include "define/bound.h"
+#include "define/gate.h"
+#include "define/guard.h"
+#include "define/partition.h"
 #include "define/plan.h"
 #include "define/preflight.h"
 #include "define/rule.h"
@@ -22,17 +26,15 @@
 #include "miscadmin.h"
 #include "parser/parse_coerce.h"
 #include "storage/lmgr.h"
+#include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/partcache.h"
-#include "utils/acl.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
-#include "access/table.h"
-#include "verify/gate.h"
 
 PG_FUNCTION_INFO_V1(backfill_create);
 PG_FUNCTION_INFO_V1(backfill_drop);
@@ -416,7 +418,7 @@ drop_tables(const BfVersion *v)
 	ListCell   *lc;
 	BfIdentity	id;
 
-	foreach(lc, bf_plan_partitions(v->id))
+	foreach(lc, bf_partition_list(v->id))
 	{
 		BfPartition *p = lfirst(lc);
 
@@ -586,14 +588,14 @@ backfill_create(PG_FUNCTION_ARGS)
 	rule = bf_rule_analyze(v);
 	v->rule_canonical = rule->canonical;
 	/* NB: from here on the search_path is safe: bounds and names are worked out by queries of ours. */
-	bf_plan_bound_settings(v);
+	bf_bound_settings(v);
 	partitions = bf_plan_select(v, &range);
 	check_bounds_named(v, rule, partitions);
 	bf_identity_leave(&id);
 
 	bf_preflight_require(v, partitions);
 	insert_version(fcinfo, v, rule, definition);
-	bf_plan_insert(v, partitions);
+	bf_partition_insert(v, partitions);
 	bf_gate_defaults(v);
 	install_guards(v, partitions);
 	if (PG_ARGISNULL(A_LATE_CHANGES))
@@ -661,7 +663,6 @@ backfill_drop(PG_FUNCTION_ARGS)
 	if (OidIsValid(v->owner))
 		tell_what_is_lost(v);
 	drop_tables(v);
-	bf_catalog("UPDATE backfill.bf_partition SET state = 'dropped', staged = NULL WHERE version_id = $1",
-			   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL);
+	bf_partition_dropped(v);
 	PG_RETURN_VOID();
 }

@@ -1,10 +1,6 @@
 /*
  * plan.c
- *		Which partitions a version covers (owns bf_partition).
- *
- * A partition is known by its parent and its bound, as text that any session
- * reads the same way (ISO dates).  Its constraint is always computed from
- * these two, so it is there for a staged or retired table as for a live one.
+ *		Which partitions a version covers.
  */
 #include "define/plan.h"
 
@@ -15,6 +11,7 @@
 #include "catalog/pg_type.h"
 #include "commands/tablecmds.h"
 #include "common/catalog.h"
+#include "define/bound.h"
 #include "define/version.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -51,23 +48,6 @@ bound_text(List *datums)
 	PartitionRangeDatum *d = linitial(datums);
 
 	return d->kind == PARTITION_RANGE_DATUM_VALUE ? const_text(castNode(Const, d->value)) : NULL;
-}
-
-static PartitionBoundSpec *
-relation_bound(Oid relid)
-{
-	HeapTuple	tup = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	PartitionBoundSpec *spec = NULL;
-	Datum		d;
-	bool		isnull;
-
-	if (!HeapTupleIsValid(tup))
-		elog(ERROR, "cache lookup failed for relation %u", relid);
-	d = SysCacheGetAttr(RELOID, tup, Anum_pg_class_relpartbound, &isnull);
-	if (!isnull)
-		spec = castNode(PartitionBoundSpec, stringToNode(TextDatumGetCString(d)));
-	ReleaseSysCache(tup);
-	return spec;
 }
 
 static char *
@@ -179,7 +159,7 @@ add_leaves(List *list, Oid relid, char *lower, char *upper)
 static List *
 add_root_partition(List *list, const PartitionKey key, Oid relid)
 {
-	PartitionBoundSpec *spec = relation_bound(relid);
+	PartitionBoundSpec *spec = bf_bound_of(relid);
 	bool		range = key->strategy == PARTITION_STRATEGY_RANGE && key->partnatts == 1 && !spec->is_default;
 
 	return add_leaves(list, relid,
@@ -266,34 +246,6 @@ has_name(List *partitions, const char *name)
 	return false;
 }
 
-/* The bound text of a partition, parsed against its parent. */
-static PartitionBoundSpec *
-parse_bound(Relation parent, const char *bound)
-{
-	char	   *sql = psprintf("ALTER TABLE a ATTACH PARTITION b %s", bound);
-	int			level = NewGUCNestLevel();
-	ParseState *pstate = make_parsestate(NULL);
-	PartitionBoundSpec *spec;
-	AlterTableStmt *stmt;
-
-	bf_text_settings();
-	stmt = castNode(AlterTableStmt, linitial_node(RawStmt, raw_parser(sql, RAW_PARSE_DEFAULT))->stmt);
-	pstate->p_sourcetext = sql;
-	spec = castNode(PartitionCmd, linitial_node(AlterTableCmd, stmt->cmds)->def)->bound;
-	spec = transformPartitionBound(pstate, parent, spec);
-	AtEOXact_GUC(true, level);
-	return spec;
-}
-
-/* The bound as the server will show it once the partition is attached: that is what it is found by later. */
-static char *
-canonical_bound(Relation parent, const char *bound)
-{
-	char	   *spec = nodeToString(parse_bound(parent, bound));
-
-	return TextDatumGetCString(DirectFunctionCall2(pg_get_expr, bf_text(spec), ObjectIdGetDatum(RelationGetRelid(parent))));
-}
-
 /* Cuts [lower, upper) into partitions of one step each. */
 static List *
 fill_gap(const BfVersion *v, const BfRange *range, Relation root, List *list, char *lower, char *upper)
@@ -334,7 +286,7 @@ fill_gap(const BfVersion *v, const BfRange *range, Relation root, List *list, ch
 					 errdetail("It is the name of the partition to be created from %s to %s.", lower, next),
 					 errhint("Give another pattern in partition_name.")));
 		bound = psprintf("FOR VALUES FROM (%s) TO (%s)", quote_literal_cstr(lower), quote_literal_cstr(next));
-		list = lappend(list, make_partition(InvalidOid, v->target, name, canonical_bound(root, bound), lower, next));
+		list = lappend(list, make_partition(InvalidOid, v->target, name, bf_bound_canonical(root, bound), lower, next));
 		if (cmp == 0)
 			return list;
 		lower = next;
@@ -388,7 +340,7 @@ select_range(const BfVersion *v, const BfRange *range, Relation root, const Part
 
 	for (int i = 0; i < desc->nparts; i++)
 	{
-		PartitionBoundSpec *spec = relation_bound(desc->oids[i]);
+		PartitionBoundSpec *spec = bf_bound_of(desc->oids[i]);
 
 		if (spec->is_default || (to != NIL && cmp_bounds(key, spec->lowerdatums, to) >= 0) ||
 			(from != NIL && cmp_bounds(key, spec->upperdatums, from) <= 0))
@@ -485,395 +437,3 @@ bf_plan_select(const BfVersion *v, const BfRange *range)
 	return list;
 }
 
-void
-bf_plan_insert(const BfVersion *v, List *partitions)
-{
-	int			ordinal = 0;
-	ListCell   *lc;
-
-	foreach(lc, partitions)
-	{
-		BfPartition *p = lfirst(lc);
-		BfRows	   *r;
-		bool		nulls[] = {false, false, !OidIsValid(p->live), false, false, false, p->lower == NULL, p->upper == NULL};
-
-		CHECK_FOR_INTERRUPTS();
-		r = bf_catalog("INSERT INTO backfill.bf_partition"
-					   " (version_id, ordinal, live, parent, name, bound, lower_bound, upper_bound)"
-					   " VALUES ($1, $2, $3::pg_catalog.regclass, $4::pg_catalog.regclass, $5, $6, $7, $8) RETURNING id",
-					   BF_ARGS(INT8OID, INT4OID, OIDOID, OIDOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID),
-					   BF_VALS(Int64GetDatum(v->id), Int32GetDatum(++ordinal), ObjectIdGetDatum(p->live),
-							   ObjectIdGetDatum(p->parent), bf_text(p->name), bf_text(p->bound),
-							   p->lower ? bf_text(p->lower) : (Datum) 0, p->upper ? bf_text(p->upper) : (Datum) 0),
-					   nulls);
-		p->id = DatumGetInt64(BF_VALUE(r, 0, 0));
-		p->version_id = v->id;
-	}
-}
-
-List *
-bf_plan_partitions(int64 version_id)
-{
-	List	   *list = NIL;
-	BfRows	   *r = bf_catalog("SELECT id, live::oid, parent::oid, staged::oid, name::text, bound, state, lower_bound,"
-							   " upper_bound, rows, rejected FROM backfill.bf_partition WHERE version_id = $1 ORDER BY ordinal",
-							   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(version_id)), NULL);
-
-	for (int i = 0; i < r->nrows; i++)
-	{
-		BfPartition *p = palloc0(sizeof(BfPartition));
-
-		p->id = DatumGetInt64(BF_VALUE(r, i, 0));
-		p->version_id = version_id;
-		p->live = BF_ISNULL(r, i, 1) ? InvalidOid : DatumGetObjectId(BF_VALUE(r, i, 1));
-		p->parent = DatumGetObjectId(BF_VALUE(r, i, 2));
-		p->staged = BF_ISNULL(r, i, 3) ? InvalidOid : DatumGetObjectId(BF_VALUE(r, i, 3));
-		p->name = bf_rows_text(r, i, 4);
-		p->bound = bf_rows_text(r, i, 5);
-		p->state = bf_rows_text(r, i, 6);
-		p->lower = bf_rows_text(r, i, 7);
-		p->upper = bf_rows_text(r, i, 8);
-		p->rows = BF_ISNULL(r, i, 9) ? -1 : DatumGetInt64(BF_VALUE(r, i, 9));
-		p->rejected = BF_ISNULL(r, i, 10) ? 0 : DatumGetInt64(BF_VALUE(r, i, 10));
-		list = lappend(list, p);
-	}
-	return list;
-}
-
-/* The constraint of `spec` below `parent` alone, over shape's attributes. */
-static List *
-level_qual(Relation parent, PartitionBoundSpec *spec, Relation shape)
-{
-	return map_partition_varattnos(get_qual_from_partbound(parent, spec), 1, shape, parent);
-}
-
-void
-bf_plan_quals(const BfVersion *v, const BfPartition *p, Relation shape, List **bound_qual, List **inner_qual)
-{
-	Relation	parent = table_open(p->parent, AccessShareLock);
-	List	   *own = level_qual(parent, parse_bound(parent, p->bound), shape);
-	List	   *above = map_partition_varattnos(copyObject(RelationGetPartitionQual(parent)), 1, shape, parent);
-	Oid			level = p->parent;
-
-	*inner_qual = level != v->target || strcmp(p->bound, "DEFAULT") == 0 ? list_copy(own) : NIL;
-	*bound_qual = list_concat(own, above);
-	/* NB: the rule may name the bounds of a partition of the root, so they are left to it; DEFAULT has none to name. */
-	while (level != v->target)
-	{
-		Oid			up = get_partition_parent(level, true);
-		PartitionBoundSpec *spec = relation_bound(level);
-		Relation	uprel;
-
-		if (up == v->target && !spec->is_default)
-			break;
-		uprel = table_open(up, AccessShareLock);
-		*inner_qual = list_concat(*inner_qual, level_qual(uprel, spec, shape));
-		table_close(uprel, NoLock);
-		level = up;
-	}
-	table_close(parent, NoLock);
-}
-
-char *
-bf_plan_bound_def(const BfPartition *p, Oid shape)
-{
-	Relation	parent = table_open(p->parent, AccessShareLock);
-	Relation	rel = table_open(shape, AccessShareLock);
-	List	   *qual = level_qual(parent, parse_bound(parent, p->bound), rel);
-	char	   *text = NULL;
-
-	qual = list_concat(qual, map_partition_varattnos(copyObject(RelationGetPartitionQual(parent)), 1, rel, parent));
-	if (qual != NIL)
-		text = deparse_expression((Node *) make_ands_explicit(qual),
-								  deparse_context_for(get_rel_name(shape), shape), false, false);
-	table_close(rel, NoLock);
-	table_close(parent, NoLock);
-	return text;
-}
-
-/*
- * What follows is the chain of replacement.  Of every place (parent and bound)
- * one relation is attached; a partition's `live` is what lies below its own
- * relation in the chain, or would once it is published.  A relation is in the
- * chain at most once: published again over a newer one, it is taken out from
- * below and put on top, so that withdrawing step by step always ends.
- */
-
-void
-bf_plan_bound_settings(const BfVersion *v)
-{
-	/* The time zone is the version's. */
-	bf_version_apply_settings(v);
-	bf_text_settings();
-}
-
-Oid *
-bf_plan_locate(const BfVersion *v, List *partitions)
-{
-	Oid		   *leaves = palloc0(sizeof(Oid) * Max(1, list_length(partitions)));
-	List	   *parents = NIL;
-	List	   *bounds = NIL;
-	BfIdentity	id;
-	BfRows	   *r;
-	ListCell   *lc;
-
-	foreach(lc, partitions)
-	{
-		BfPartition *p = lfirst(lc);
-
-		parents = lappend_oid(parents, p->parent);
-		bounds = lappend(bounds, p->bound);
-	}
-	bf_owner_enter(&id, v->owner);
-	bf_plan_bound_settings(v);
-	r = bf_sql("SELECT m.n::int, c.oid FROM unnest($1, $2) WITH ORDINALITY m(parent, bound, n)"
-			   " JOIN (SELECT i.inhparent, c.oid, pg_get_expr(c.relpartbound, c.oid) AS bound FROM pg_inherits i"
-			   " JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = ANY ($1) AND NOT i.inhdetachpending) c"
-			   " ON c.inhparent = m.parent AND c.bound = m.bound",
-			   BF_ARGS(OIDARRAYOID, TEXTARRAYOID),
-			   BF_VALS(bf_oid_array(parents), bf_text_array(bounds)), NULL);
-	bf_identity_leave(&id);
-	for (int i = 0; i < r->nrows; i++)
-		leaves[DatumGetInt32(BF_VALUE(r, i, 0)) - 1] = DatumGetObjectId(BF_VALUE(r, i, 1));
-	return leaves;
-}
-
-bool
-bf_plan_bound_implied(const BfPartition *p, Oid relid)
-{
-	Relation	parent = table_open(p->parent, AccessShareLock);
-	Relation	rel = table_open(relid, AccessShareLock);
-	List	   *qual = level_qual(parent, parse_bound(parent, p->bound), rel);
-	bool		implied = true;
-
-	qual = list_concat(qual, map_partition_varattnos(copyObject(RelationGetPartitionQual(parent)), 1, rel, parent));
-	/* The same steps as in ATTACH, so that the answer is the same. */
-	qual = (List *) eval_const_expressions(NULL, (Node *) qual);
-	if (qual != NIL)
-		implied = PartConstraintImpliedByRelConstraint(rel, list_make1(make_ands_explicit(qual)));
-	table_close(rel, NoLock);
-	table_close(parent, NoLock);
-	return implied;
-}
-
-char *
-bf_plan_excluding_def(List *partitions, Oid shape)
-{
-	Relation	rel = table_open(shape, AccessShareLock);
-	List	   *outside = NIL;
-	ListCell   *lc;
-	char	   *text;
-
-	foreach(lc, partitions)
-	{
-		BfPartition *p = lfirst(lc);
-		Relation	parent = table_open(p->parent, AccessShareLock);
-		Expr	   *inside = make_ands_explicit(level_qual(parent, parse_bound(parent, p->bound), rel));
-
-		outside = lappend(outside, makeBoolExpr(NOT_EXPR, list_make1(inside), -1));
-		table_close(parent, NoLock);
-	}
-	text = deparse_expression((Node *) make_ands_explicit(outside), deparse_context_for(get_rel_name(shape), shape),
-							  false, false);
-	table_close(rel, NoLock);
-	return text;
-}
-
-void
-bf_plan_replace(BfPartition *p, Oid live)
-{
-	p->live = live;
-	if (strcmp(p->state, "unchanged") == 0)
-		p->state = "staged";
-	bf_catalog("UPDATE backfill.bf_partition SET live = nullif($2, 0::oid)::regclass,"
-			   " state = CASE state WHEN 'unchanged' THEN 'staged' ELSE state END WHERE id = $1",
-			   BF_ARGS(INT8OID, OIDOID), BF_VALS(Int64GetDatum(p->id), ObjectIdGetDatum(live)), NULL);
-}
-
-void
-bf_plan_lock_rows(List *moves)
-{
-	List	   *relids = NIL;
-	List	   *parents = NIL;
-	ListCell   *lc;
-
-	foreach(lc, moves)
-	{
-		BfMove	   *m = lfirst(lc);
-
-		relids = lappend_oid(lappend_oid(relids, m->out), m->in);
-		parents = list_append_unique_oid(parents, m->partition->parent);
-	}
-	(void) bf_catalog("SELECT 1 FROM backfill.bf_partition p JOIN backfill.bf_version v ON v.id = p.version_id"
-					  " WHERE p.live = ANY ($1) OR p.staged = ANY ($1) OR (p.live IS NULL AND p.parent = ANY ($2))"
-					  " ORDER BY v.id, p.id FOR NO KEY UPDATE",
-					  BF_ARGS(OIDARRAYOID, OIDARRAYOID), BF_VALS(bf_oid_array(relids), bf_oid_array(parents)), NULL);
-}
-
-/* $1: version; $2 ...: the moves */
-#define MOVES "unnest($2, $3, $4, $5) AS m(id, gone, came, previous)"
-#define WAITING "o.version_id <> $1 AND o.state IN ('pending', 'staged', 'unchanged')"
-#define NAMES " SELECT name FROM backfill.bf_version WHERE id IN (SELECT version_id FROM one UNION SELECT version_id FROM two)" \
-	" ORDER BY id"
-
-static const char *const forward_sql[] = {
-	"UPDATE backfill.bf_partition o SET live = nullif(m.previous, 0::oid)::regclass FROM " MOVES
-	" WHERE o.live = m.came AND o.version_id <> $1",
-
-	"UPDATE backfill.bf_partition o SET state = 'live', live = nullif(m.gone, 0::oid)::regclass FROM " MOVES
-	" WHERE o.id = m.id",
-
-	"WITH one AS (UPDATE backfill.bf_partition o SET state = 'retired' FROM " MOVES
-	" WHERE o.staged = m.gone AND o.state = 'live' AND o.version_id <> $1 RETURNING o.version_id),"
-	" two AS (UPDATE backfill.bf_partition o SET live = m.came::regclass FROM " MOVES
-	" WHERE o.live = m.gone AND " WAITING " RETURNING o.version_id)" NAMES
-};
-
-static const char *const backward_sql[] = {
-	"UPDATE backfill.bf_partition o SET state = 'retired' FROM " MOVES " WHERE o.id = m.id",
-
-	"WITH one AS (UPDATE backfill.bf_partition o SET state = 'live' FROM " MOVES
-	" WHERE o.staged = m.came AND o.state = 'retired' AND o.version_id <> $1 RETURNING o.version_id),"
-	" two AS (UPDATE backfill.bf_partition o SET live = nullif(m.came, 0::oid)::regclass FROM " MOVES
-	" WHERE o.live = m.gone AND " WAITING " RETURNING o.version_id)" NAMES
-};
-
-/* Others that were to create a partition find it there now.  Each version reads bounds under its own settings. */
-static void
-adopt_created(const BfVersion *v, List *moves)
-{
-	List	   *created = NIL;
-	List	   *parents = NIL;
-	ListCell   *lc;
-	BfRows	   *r;
-
-	foreach(lc, moves)
-	{
-		BfMove	   *m = lfirst(lc);
-
-		if (OidIsValid(m->out))
-			continue;
-		created = lappend_oid(created, m->in);
-		parents = list_append_unique_oid(parents, m->partition->parent);
-	}
-	if (created == NIL)
-		return;
-	r = bf_catalog("SELECT DISTINCT v.name FROM backfill.bf_partition o JOIN backfill.bf_version v ON v.id = o.version_id"
-				   " WHERE o.live IS NULL AND o.parent = ANY ($2) AND " WAITING,
-				   BF_ARGS(INT8OID, OIDARRAYOID), BF_VALS(Int64GetDatum(v->id), bf_oid_array(parents)), NULL);
-	for (int i = 0; i < r->nrows; i++)
-	{
-		BfVersion  *other = bf_version_get(bf_rows_text(r, i, 0));
-		List	   *partitions = bf_plan_partitions(other->id);
-		Oid		   *leaves = bf_plan_locate(other, partitions);
-
-		foreach(lc, partitions)
-		{
-			BfPartition *p = lfirst(lc);
-			Oid			leaf = leaves[foreach_current_index(lc)];
-
-			if (!OidIsValid(p->live) && list_member_oid(created, leaf))
-				bf_plan_replace(p, leaf);
-		}
-	}
-}
-
-List *
-bf_plan_switched(const BfVersion *v, List *moves, bool forward)
-{
-	int			n = list_length(moves);
-	Datum	   *ids = palloc(sizeof(Datum) * Max(1, n));
-	List	   *gone = NIL,
-			   *came = NIL,
-			   *previous = NIL,
-			   *names = NIL;
-	Oid			types[] = {INT8OID, INT8ARRAYOID, OIDARRAYOID, OIDARRAYOID, OIDARRAYOID};
-	Datum		values[5];
-	BfRows	   *r = NULL;
-	ListCell   *lc;
-
-	foreach(lc, moves)
-	{
-		BfMove	   *m = lfirst(lc);
-
-		ids[foreach_current_index(lc)] = Int64GetDatum(m->partition->id);
-		gone = lappend_oid(gone, m->out);
-		came = lappend_oid(came, m->in);
-		previous = lappend_oid(previous, m->previous);
-	}
-	values[0] = Int64GetDatum(v->id);
-	values[1] = PointerGetDatum(construct_array(ids, n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
-	values[2] = bf_oid_array(gone);
-	values[3] = bf_oid_array(came);
-	values[4] = bf_oid_array(previous);
-	for (int i = 0; i < (forward ? lengthof(forward_sql) : lengthof(backward_sql)); i++)
-		r = bf_catalog(forward ? forward_sql[i] : backward_sql[i], 5, types, values, NULL);
-	for (int i = 0; i < r->nrows; i++)
-		names = lappend(names, bf_rows_text(r, i, 0));
-	if (forward)
-		adopt_created(v, moves);
-	return names;
-}
-
-char *
-bf_plan_definition(const BfPartition *p)
-{
-	BfRows	   *r = bf_catalog("SELECT definition FROM backfill.bf_partition WHERE id = $1",
-							   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(p->id)), NULL);
-
-	return r->nrows > 0 ? bf_rows_text(r, 0, 0) : NULL;
-}
-
-bool
-bf_plan_has(int64 version_id, const char *state)
-{
-	return bf_catalog("SELECT 1 FROM backfill.bf_partition WHERE version_id = $1 AND state = $2 LIMIT 1",
-					  BF_ARGS(INT8OID, TEXTOID), BF_VALS(Int64GetDatum(version_id), bf_text(state)), NULL)->nrows > 0;
-}
-
-char *
-bf_plan_owners(List *relids)
-{
-	BfRows	   *r = bf_catalog("SELECT coalesce(string_agg(name, ', ' ORDER BY name = 'original' DESC, name), 'original')"
-							   " FROM (SELECT DISTINCT coalesce(v.name, 'original') AS name FROM unnest($1) AS m(relid)"
-							   " LEFT JOIN backfill.bf_partition p ON p.staged = m.relid"
-							   " LEFT JOIN backfill.bf_version v ON v.id = p.version_id) s",
-							   BF_ARGS(OIDARRAYOID), BF_VALS(bf_oid_array(relids)), NULL);
-
-	return bf_rows_text(r, 0, 0);
-}
-
-char *
-bf_plan_newer(const BfVersion *v, List *withdrawn, char **partitions)
-{
-	List	   *names = NIL;
-	ListCell   *lc;
-	BfRows	   *r;
-
-	foreach(lc, withdrawn)
-		names = lappend(names, ((BfVersion *) lfirst(lc))->name);
-	r = bf_catalog("SELECT w.name, string_agg(quote_ident(n.name), ', ' ORDER BY n.ordinal)"
-				   " FROM backfill.bf_partition p JOIN backfill.bf_partition n ON n.live = p.staged AND n.state = 'live'"
-				   " JOIN backfill.bf_version w ON w.id = n.version_id"
-				   " WHERE p.version_id = $1 AND w.name <> ALL ($2) GROUP BY w.id, w.name ORDER BY w.id DESC LIMIT 1",
-				   BF_ARGS(INT8OID, TEXTARRAYOID),
-				   BF_VALS(Int64GetDatum(v->id), bf_text_array(names)), NULL);
-	if (r->nrows == 0)
-		return NULL;
-	*partitions = bf_rows_text(r, 0, 1);
-	return bf_rows_text(r, 0, 0);
-}
-
-List *
-bf_plan_predecessors(const BfVersion *v)
-{
-	BfRows	   *r = bf_catalog("SELECT DISTINCT w.name FROM backfill.bf_partition p JOIN backfill.bf_partition o ON o.staged = p.live"
-							   " JOIN backfill.bf_version w ON w.id = o.version_id"
-							   " WHERE p.version_id = $1 AND o.version_id <> $1 AND p.state IN ('live', 'retired')",
-							   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL);
-	List	   *names = NIL;
-
-	for (int i = 0; i < r->nrows; i++)
-		names = lappend(names, bf_rows_text(r, i, 0));
-	return names;
-}

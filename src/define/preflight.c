@@ -13,7 +13,8 @@
 #include "access/table.h"
 #include "access/twophase.h"
 #include "catalog/pg_type.h"
-#include "define/plan.h"
+#include "define/bound.h"
+#include "define/partition.h"
 #include "define/version.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -188,7 +189,7 @@ plan_finding(Findings *f, const BfVersion *v, const BfPartition *p)
 			   *inner_qual;
 	const char *why_serial;
 
-	bf_plan_quals(v, p, rel, &bound_qual, &inner_qual);
+	bf_bound_quals(v, p, rel, &bound_qual, &inner_qual);
 	(void) bf_rule_plan(bf_rule_query(v, rel, bound_qual, inner_qual, p->lower, p->upper), &why_serial);
 	table_close(rel, NoLock);
 	add(f, "info", v->name, why_serial == NULL ? "the rule runs in a parallel plan" :
@@ -271,7 +272,7 @@ backfill_plan(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("version must not be null")));
 	v = bf_version_require(text_to_cstring(PG_GETARG_TEXT_PP(0)));
-	partitions = bf_plan_partitions(v->id);
+	partitions = bf_partition_list(v->id);
 	r = bf_preflight_findings(v, partitions);
 	check_locks(f, partitions);
 	check_disk(f, live_leaves(partitions));

@@ -15,7 +15,7 @@
  * layers meet by column name, because leaves differ from the root in column
  * order and dropped columns.
  */
-#include "postgres.h"
+#include "define/rule.h"
 
 #include "access/relation.h"
 #include "access/transam.h"
@@ -25,6 +25,7 @@
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "common/catalog.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -49,9 +50,6 @@
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 #include "utils/syscache.h"
-
-#include "common/catalog.h"
-#include "define/rule.h"
 
 #define OMIT_BOUNDS_HINT "Omit the bounds; rows are filtered automatically."
 #define PARAMETER_QUALIFIER "rule"

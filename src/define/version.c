@@ -9,6 +9,7 @@
 #include "define/version.h"
 
 #include "access/xact.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
 #include "common/hashfn.h"
@@ -19,7 +20,6 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
-#include "catalog/pg_class.h"
 
 /* Keeps our advisory locks apart from users' (which have 1 or 2 here). */
 #define BF_LOCK_CLASS 0xBF

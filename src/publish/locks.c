@@ -26,7 +26,7 @@
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
 #include "common/pg_prng.h"
-#include "define/plan.h"
+#include "define/partition.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
 #include "storage/lmgr.h"
@@ -272,7 +272,7 @@ take_locks(const BfLockWork *w, List *locks, BfLockTimes *times)
 	}
 	/* Rows that another version's build or create is changing: it wants the tables next, so waiting longer is a deadlock. */
 	limit_wait(started);
-	bf_plan_lock_rows(w->moves);
+	bf_partition_lock_rows(w->moves);
 	times->granted = GetCurrentTimestamp();
 	if (times->first == 0)
 		times->first = times->granted;

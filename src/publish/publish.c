@@ -12,9 +12,10 @@
 #include "access/table.h"
 #include "access/visibilitymap.h"
 #include "access/xact.h"
-#include "build/guard.h"
 #include "common/catalog.h"
-#include "define/plan.h"
+#include "define/gate.h"
+#include "define/guard.h"
+#include "define/partition.h"
 #include "define/preflight.h"
 #include "define/version.h"
 #include "fmgr.h"
@@ -28,7 +29,8 @@
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "verify/gate.h"
+#include "verify/evidence.h"
+#include "verify/validate.h"
 
 PG_FUNCTION_INFO_V1(backfill_publish);
 
@@ -133,7 +135,7 @@ bf_publish_recheck_rows(const BfVersion *v, List *partitions)
 	if (now == NULL || now->id != v->id || now->state != v->state)
 		changed_meanwhile(v, psprintf("The version is %s now, it was %s.", now ? bf_state_name(now->state) : "gone",
 									  bf_state_name(v->state)));
-	rows = bf_plan_partitions(v->id);
+	rows = bf_partition_list(v->id);
 	if (list_length(rows) != list_length(partitions))
 		changed_meanwhile(v, pstrdup("Its partitions are others now."));
 	forboth(a, partitions, b, rows)
@@ -156,7 +158,7 @@ require_in_place(const BfVersion *v, List *moves)
 
 	foreach(lc, moves)
 		partitions = lappend(partitions, ((BfMove *) lfirst(lc))->partition);
-	leaves = bf_plan_locate(v, partitions);
+	leaves = bf_partition_locate(v, partitions);
 	foreach(lc, moves)
 	{
 		BfMove	   *m = lfirst(lc);
@@ -228,7 +230,7 @@ require_definitions(const BfVersion *v, List *moves, bool all)
 	foreach(lc, moves)
 	{
 		BfMove	   *m = lfirst(lc);
-		char	   *built = all || was_invalidated(m->out) ? bf_plan_definition(m->partition) : NULL;
+		char	   *built = all || was_invalidated(m->out) ? bf_partition_definition(m->partition) : NULL;
 
 		if (built == NULL || strcmp(built, bf_gate_definition(m->out, v->target)) == 0)
 			continue;
@@ -300,7 +302,7 @@ supersede(List *names)
 	{
 		BfVersion  *other = bf_version_get(lfirst(lc));
 
-		if (other->state == BF_PUBLISHED && !bf_plan_has(other->id, "live"))
+		if (other->state == BF_PUBLISHED && !bf_partition_in_state(other->id, "live"))
 			bf_version_advance(other, BF_SUPERSEDED, "publish");
 	}
 }
@@ -328,8 +330,8 @@ record(PublishCall *pub)
 		if (strcmp(((BfPartition *) lfirst(lc))->state, "unchanged") == 0)
 			o->unchanged++;
 	/* NB: before the rows are moved on, which makes them say what is live afterwards. */
-	o->replaces = bf_plan_owners(out);
-	supersede(bf_plan_switched(pub->v, pub->moves, true));
+	o->replaces = bf_partition_owners(out);
+	supersede(bf_partition_switched(pub->v, pub->moves, true));
 	bf_version_advance(pub->v, BF_PUBLISHED, "publish");
 	bf_history_record(o);
 }
@@ -341,7 +343,7 @@ require_green_quietly(PublishCall *pub)
 	int			nestlevel = NewGUCNestLevel();
 
 	(void) set_config_option("client_min_messages", "error", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-	(void) bf_gate_require_green(pub->v, pub->partitions);
+	(void) bf_evidence_require_green(pub->v, pub->partitions);
 	AtEOXact_GUC(false, nestlevel);
 }
 
@@ -370,7 +372,7 @@ publish_locked(void *arg)
 static bool
 follow_target(const BfVersion *v, List *partitions, Oid *previous)
 {
-	Oid		   *leaves = bf_plan_locate(v, partitions);
+	Oid		   *leaves = bf_partition_locate(v, partitions);
 	bool		moved = false;
 	ListCell   *lc;
 
@@ -383,7 +385,7 @@ follow_target(const BfVersion *v, List *partitions, Oid *previous)
 		/* NB: one that is missing, or was to be created and is there, is not what was built: the re-check says so. */
 		if (v->state == BF_BUILT || leaves[i] == p->live || !OidIsValid(leaves[i]) || !OidIsValid(p->live))
 			continue;
-		bf_plan_replace(p, leaves[i]);
+		bf_partition_replace(p, leaves[i]);
 		moved = true;
 	}
 	return moved;
@@ -436,16 +438,16 @@ prepare(PublishCall *pub)
 	bool		moved;
 
 	bf_locks_serialize(v, "publish");
-	pub->partitions = bf_plan_partitions(v->id);
+	pub->partitions = bf_partition_list(v->id);
 	previous = palloc0(sizeof(Oid) * Max(1, list_length(pub->partitions)));
 	moved = follow_target(v, pub->partitions, previous);
 	require_unwritten(v, pub->partitions);
 	if (moved)
 	{
-		bf_gate_validate(v, pub->partitions);
-		pub->partitions = bf_plan_partitions(v->id);
+		bf_validate(v, pub->partitions);
+		pub->partitions = bf_partition_list(v->id);
 	}
-	(void) bf_gate_require_green(v, pub->partitions);
+	(void) bf_evidence_require_green(v, pub->partitions);
 	pub->moves = plan_moves(pub->partitions, previous);
 	bf_publish_watch();
 	bf_publish_check(v, pub->moves);

@@ -8,10 +8,10 @@
 #include "backfill.h"
 
 #include "access/xact.h"
-#include "build/guard.h"
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
-#include "define/plan.h"
+#include "define/guard.h"
+#include "define/partition.h"
 #include "define/version.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -165,7 +165,7 @@ choose_versions(const Rollback *rb)
 		CHECK_FOR_INTERRUPTS();
 		open = list_delete_ptr(open, v);
 		chosen = lappend(chosen, v == rb->first ? v : bf_version_lock(v->name));
-		foreach(lc, bf_plan_predecessors(v))
+		foreach(lc, bf_partition_predecessors(v))
 			if (!has_version(open, lfirst(lc)) && !has_version(chosen, lfirst(lc)))
 				open = lappend(open, bf_version_require(lfirst(lc)));
 	}
@@ -211,7 +211,7 @@ require_top(const Rollback *rb, const BfVersion *v)
 
 	foreach(lc, rb->steps)
 		above = lappend(above, ((Step *) lfirst(lc))->v);
-	newer = bf_plan_newer(v, above, &partitions);
+	newer = bf_partition_newer(v, above, &partitions);
 	if (newer == NULL)
 		return;
 	ereport(ERROR,
@@ -294,7 +294,7 @@ plan_steps(Rollback *rb)
 		require_top(rb, step->v);
 		if (step->v->state != BF_PUBLISHED && step->v->state != BF_SUPERSEDED)
 			bf_version_advance(step->v, BF_ROLLED_BACK, "rollback");
-		step->partitions = bf_plan_partitions(step->v->id);
+		step->partitions = bf_partition_list(step->v->id);
 		step->moves = plan_moves(step->partitions);
 		require_predecessors(step);
 		check_writes(rb, step);
@@ -324,7 +324,7 @@ revive(List *names)
 	{
 		BfVersion  *other = bf_version_get(lfirst(lc));
 
-		if (other->state == BF_SUPERSEDED && bf_plan_has(other->id, "live"))
+		if (other->state == BF_SUPERSEDED && bf_partition_in_state(other->id, "live"))
 			bf_version_advance(other, BF_PUBLISHED, "rollback");
 	}
 }
@@ -352,8 +352,8 @@ record(Step *step)
 		if (strcmp(((BfPartition *) lfirst(lc))->state, "unchanged") == 0)
 			o->unchanged++;
 	o->action = "rolled_back";
-	o->replaces = bf_plan_owners(in);
-	revive(bf_plan_switched(step->v, step->moves, false));
+	o->replaces = bf_partition_owners(in);
+	revive(bf_partition_switched(step->v, step->moves, false));
 	bf_version_advance(step->v, BF_ROLLED_BACK, "rollback");
 	bf_history_record(o);
 }

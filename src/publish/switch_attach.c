@@ -18,6 +18,7 @@
 
 #include "access/table.h"
 #include "access/xact.h"
+#include "build/shape.h"
 #include "catalog/heap.h"
 #include "catalog/index.h"
 #include "catalog/namespace.h"
@@ -27,11 +28,11 @@
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_statistic_ext.h"
 #include "catalog/pg_type.h"
-#include "build/shape.h"
 #include "commands/defrem.h"
 #include "commands/tablecmds.h"
 #include "common/catalog.h"
-#include "define/plan.h"
+#include "define/bound.h"
+#include "define/partition.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "parser/parser.h"
@@ -370,7 +371,7 @@ exclude_from_defaults(List *moves)
 			continue;
 		foreach(cell, staying_default(lfirst_oid(lc), moves))
 		{
-			add_proven_check(lfirst_oid(cell), EXCLUDING_CHECK, bf_plan_excluding_def(replaced, lfirst_oid(cell)));
+			add_proven_check(lfirst_oid(cell), EXCLUDING_CHECK, bf_bound_excluding_def(replaced, lfirst_oid(cell)));
 			marked = lappend_oid(marked, lfirst_oid(cell));
 		}
 	}
@@ -386,7 +387,7 @@ detach_all(List *moves)
 	foreach(lc, moves)
 	{
 		BfMove	   *m = lfirst(lc);
-		char	   *def = OidIsValid(m->out) ? bf_plan_bound_def(m->partition, m->out) : NULL;
+		char	   *def = OidIsValid(m->out) ? bf_bound_def(m->partition, m->out) : NULL;
 
 		if (def)
 			add_proven_check(m->out, BF_BOUND_CHECK, def);
@@ -468,7 +469,7 @@ apply(const BfVersion *v, List *moves)
 	if (moves == NIL)
 		return;
 	bf_owner_enter(&id, v->owner);
-	bf_plan_bound_settings(v);
+	bf_bound_settings(v);
 	marked = exclude_from_defaults(moves);
 	detach_all(moves);
 	move_names(moves);
@@ -487,7 +488,7 @@ check_default_rows(const BfPartition *p)
 	BfRows	   *r;
 	char	   *def;
 
-	if (!OidIsValid(deflt) || (def = bf_plan_bound_def(p, deflt)) == NULL)
+	if (!OidIsValid(deflt) || (def = bf_bound_def(p, deflt)) == NULL)
 		return;
 	r = bf_sql(psprintf("SELECT pg_catalog.count(*) FROM %s WHERE %s", bf_relname(deflt), def), 0, NULL, NULL, NULL);
 	if (DatumGetInt64(BF_VALUE(r, 0, 0)) > 0)
@@ -510,7 +511,7 @@ prepare(const BfVersion *v, List *moves)
 	ListCell   *lc;
 
 	bf_owner_enter(&id, v->owner);
-	bf_plan_bound_settings(v);
+	bf_bound_settings(v);
 	foreach(lc, moves)
 	{
 		BfMove	   *m = lfirst(lc);
@@ -518,11 +519,11 @@ prepare(const BfVersion *v, List *moves)
 		CHECK_FOR_INTERRUPTS();
 		if (!OidIsValid(m->out))
 			check_default_rows(m->partition);
-		if (!OidIsValid(m->in) || bf_plan_bound_implied(m->partition, m->in))
+		if (!OidIsValid(m->in) || bf_bound_implied(m->partition, m->in))
 			continue;
 		bf_exec("ALTER TABLE %s %s ADD CONSTRAINT " BF_BOUND_CHECK " CHECK (%s)", bf_relname(m->in),
 				has_bound_check(m->in) ? "DROP CONSTRAINT " BF_BOUND_CHECK "," : "",
-				bf_plan_bound_def(m->partition, m->in));
+				bf_bound_def(m->partition, m->in));
 	}
 	bf_identity_leave(&id);
 }

@@ -16,6 +16,7 @@
 #include "catalog/pg_index.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_type.h"
+#include "define/expression.h"
 #include "define/version.h"
 #include "fmgr.h"
 #include "utils/builtins.h"
@@ -24,7 +25,6 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
-#include "verify/expression.h"
 
 #define MAX_SAMPLES 10
 

@@ -7,7 +7,7 @@
 
 #include "backfill.h"
 #include "common/catalog.h"
-#include "verify/total.h"
+#include "define/total.h"
 
 /* One total on both sides; error: the server's message when it could not be computed. */
 typedef struct BfTotalValue

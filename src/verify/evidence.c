@@ -10,6 +10,7 @@
 
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
+#include "define/partition.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 
@@ -280,23 +281,11 @@ red_hint(const BfVersion *v, BfRows *r, int row)
 	return psprintf("Mend the rule with backfill_create(%s, ..., replace => true) and build again.", name);
 }
 
-Datum
-bf_evidence_ids(List *partitions)
-{
-	Datum	   *ids = palloc(sizeof(Datum) * Max(1, list_length(partitions)));
-	int			n = 0;
-	ListCell   *lc;
-
-	foreach(lc, partitions)
-		ids[n++] = Int64GetDatum(((BfPartition *) lfirst(lc))->id);
-	return PointerGetDatum(construct_array(ids, n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
-}
-
 int
-bf_gate_require_green(BfVersion *v, List *partitions)
+bf_evidence_require_green(BfVersion *v, List *partitions)
 {
 	BfRows	   *r = bf_catalog(judge_sql, BF_ARGS(INT8OID, INT8ARRAYOID),
-							   BF_VALS(Int64GetDatum(v->id), bf_evidence_ids(partitions)), NULL);
+							   BF_VALS(Int64GetDatum(v->id), bf_partition_ids(partitions)), NULL);
 	char	   *red;
 	int			first;
 

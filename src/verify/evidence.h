@@ -6,7 +6,7 @@
 #define BF_EVIDENCE_H
 
 #include "backfill.h"
-#include "verify/gate.h"
+#include "define/gate.h"
 
 /* How a measure's texts follow from its counts, so that those of many partitions can be added up. */
 typedef enum BfCounted
@@ -52,7 +52,13 @@ typedef struct BfBindings
 } BfBindings;
 
 extern BfBindings *bf_evidence_bindings(int64 version_id);
-/* Ids of partitions, as bigint[]. */
-extern Datum bf_evidence_ids(List *partitions);
+
+/*
+ * Raises 23514 "backfill failed quality gates" when a required gate is red, 55000
+ * when evidence is missing or bound to something else than what is there now.
+ * Returns the number of partitions without baseline.  One catalog query whatever
+ * the number of partitions, so publish repeats it under its locks.
+ */
+extern int	bf_evidence_require_green(BfVersion *v, List *partitions);
 
 #endif							/* BF_EVIDENCE_H */

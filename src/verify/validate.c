@@ -5,12 +5,16 @@
  * Bindings are taken before the measuring: a change in between then makes the
  * evidence stale, never wrong.
  */
-#include "backfill.h"
+#include "verify/validate.h"
 
-#include "build/guard.h"
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
-#include "define/plan.h"
+#include "define/bound.h"
+#include "define/expression.h"
+#include "define/gate.h"
+#include "define/guard.h"
+#include "define/partition.h"
+#include "define/total.h"
 #include "define/version.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -21,9 +25,6 @@
 #include "utils/memutils.h"
 #include "verify/compare.h"
 #include "verify/evidence.h"
-#include "verify/expression.h"
-#include "verify/gate.h"
-#include "verify/total.h"
 
 PG_FUNCTION_INFO_V1(backfill_validate);
 
@@ -160,7 +161,7 @@ count_outside(const Validation *val, const BfPartition *p)
 	if (r->nrows > 0)
 		return 0;
 	bf_compare_enter(&id, val->v);
-	bound = bf_plan_bound_def(p, p->staged);
+	bound = bf_bound_def(p, p->staged);
 	r = bound ? bf_sql(psprintf("SELECT count(*) FROM ONLY %s WHERE NOT (%s)", bf_relname(p->staged), bound),
 					   0, NULL, NULL, NULL) : NULL;
 	bf_identity_leave(&id);
@@ -417,11 +418,7 @@ record_unchanged(const Validation *val)
 {
 	if (val->v->state == BF_PUBLISHED)
 		return;
-	bf_catalog("UPDATE backfill.bf_partition SET state = CASE WHEN id = ANY ($2) THEN 'unchanged' ELSE 'staged' END"
-			   " WHERE version_id = $1 AND state IN ('staged', 'unchanged')"
-			   " AND state <> CASE WHEN id = ANY ($2) THEN 'unchanged' ELSE 'staged' END",
-			   BF_ARGS(INT8OID, INT8ARRAYOID),
-			   BF_VALS(Int64GetDatum(val->v->id), bf_evidence_ids(val->unchanged)), NULL);
+	bf_partition_unchanged(val->v, val->unchanged);
 }
 
 static void
@@ -469,7 +466,7 @@ validate(BfVersion *v, List *partitions)
 }
 
 void
-bf_gate_validate(BfVersion *v, List *partitions)
+bf_validate(BfVersion *v, List *partitions)
 {
 	(void) validate(v, partitions);
 }
@@ -581,7 +578,7 @@ backfill_validate(PG_FUNCTION_ARGS)
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("version must not be null")));
 	v = bf_version_lock(text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	require_built(v);
-	val = validate(v, bf_plan_partitions(v->id));
+	val = validate(v, bf_partition_list(v->id));
 	foreach(lc, val->gates)
 	{
 		BfMeasure  *sum = summarize(val, lfirst(lc));

@@ -6,7 +6,7 @@
 #define BF_TOTAL_H
 
 #include "backfill.h"
-#include "verify/expect.h"
+#include "define/expect.h"
 
 typedef struct BfTotal
 {

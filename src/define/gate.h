@@ -1,6 +1,6 @@
 /*
  * gate.h
- *		Gates and their evidence.
+ *		Gates: the built-in ones, those a DBA adds, waivers (owns bf_gate).
  */
 #ifndef BF_GATE_H
 #define BF_GATE_H
@@ -30,21 +30,5 @@ extern List *bf_gate_list(int64 version_id);
 extern char *bf_gate_definition(Oid leaf, Oid root);
 /* Those of the partitions whose leaf or root has changed since the build; one query. */
 extern List *bf_gate_changed_definitions(const BfVersion *v, List *partitions);
-
-/*
- * Measures every gate of the version on its staged partitions against the live
- * ones and appends one bf_evidence row a gate and partition (partition NULL for
- * whole-version gates).  Each is bound to what it was measured on: definition,
- * gates' settings, staged and live relations with their files, writes to the staged one.
- */
-extern void bf_gate_validate(BfVersion *v, List *partitions);
-
-/*
- * Raises 23514 "backfill failed quality gates" when a required gate is red, 55000
- * when evidence is missing or bound to something else than what is there now.
- * Returns the number of partitions without baseline.  One catalog query whatever
- * the number of partitions, so publish repeats it under its locks.
- */
-extern int	bf_gate_require_green(BfVersion *v, List *partitions);
 
 #endif							/* BF_GATE_H */

@@ -5,12 +5,13 @@
  *
  * NULL and NaN are values like others: equal to themselves and a change of 0%.
  */
-#include "verify/expect.h"
+#include "define/expect.h"
 
 #include <ctype.h>
 #include <math.h>
 
 #include "catalog/pg_type.h"
+#include "define/expression.h"
 #include "executor/executor.h"
 #include "fmgr.h"
 #include "nodes/makefuncs.h"
@@ -23,7 +24,6 @@
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
-#include "verify/expression.h"
 
 #define EXPECT_HINT "Use 'equal', 'within 2%', 'between 2% and 4%', 'true', or a condition over old and new."
 

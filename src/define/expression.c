@@ -6,7 +6,7 @@
  * as the only column of a SELECT, so that the server itself finds every
  * mistake; what else a SELECT may hold is refused before analysis.
  */
-#include "verify/expression.h"
+#include "define/expression.h"
 
 #include "access/xact.h"
 #include "catalog/namespace.h"

@@ -10,7 +10,7 @@
  * row triggers of the leaf, and a write to the leaf fires no trigger of a
  * parent.  They are row level: only rows say which leaf was written.
  */
-#include "build/guard.h"
+#include "define/guard.h"
 
 #include "access/xact.h"
 #include "catalog/namespace.h"

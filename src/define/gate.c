@@ -6,15 +6,14 @@
  * that nothing moved since; nobody can waive them.  Comparison gates and totals
  * set new against old and are a matter of judgement.
  */
-#include "verify/gate.h"
+#include "define/gate.h"
 
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
+#include "define/total.h"
 #include "define/version.h"
 #include "fmgr.h"
 #include "utils/builtins.h"
-#include "verify/compare.h"
-#include "verify/total.h"
 
 PG_FUNCTION_INFO_V1(backfill_add_gate);
 PG_FUNCTION_INFO_V1(backfill_waive);
@@ -237,7 +236,8 @@ canonical_total(const BfVersion *v, const char *name, const char *total, const c
 	BfIdentity	id;
 	char	   *canonical;
 
-	bf_compare_enter(&id, v);
+	bf_owner_enter(&id, v->owner);
+	bf_version_apply_settings(v);
 	canonical = bf_total_parse(v, name, total, expect)->canonical;
 	bf_identity_leave(&id);
 	return canonical;

@@ -6,17 +6,17 @@
  * mapped by name to a leaf, because leaves differ in column order, and it is
  * written out again with the leaf's alias.
  */
-#include "verify/total.h"
+#include "define/total.h"
 
 #include "access/sysattr.h"
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
+#include "define/expression.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "verify/expression.h"
 
 /* From columns of the target to those of another relation. */
 typedef struct TotalMap
