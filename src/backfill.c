@@ -14,7 +14,6 @@ PG_MODULE_MAGIC;
 
 PGDLLEXPORT void _PG_init(void);
 
-/* Read by publish/locks.c only. */
 int			bf_lock_attempt_ms = 50;
 int			bf_publish_wait_ms = 60000;
 int			bf_max_xlock_ms = 10000;
@@ -28,7 +27,7 @@ _PG_init(void)
 							&bf_lock_attempt_ms, 50, 10, 1000, PGC_USERSET, GUC_UNIT_MS,
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("backfill.publish_wait",
-							"How long publish and rollback go on trying to get their locks.",
+							"How long create, publish and rollback go on trying to get their locks.",
 							NULL,
 							&bf_publish_wait_ms, 60000, 0, INT_MAX, PGC_USERSET, GUC_UNIT_MS,
 							NULL, NULL, NULL);

@@ -20,6 +20,11 @@
 #define BF_GUARD_TRIGGER "backfill_guard"
 #define BF_GUARD_TRUNCATE_TRIGGER "backfill_guard_truncate"
 
+/* Settings, defined in backfill.c. */
+extern int	bf_lock_attempt_ms;
+extern int	bf_publish_wait_ms;
+extern int	bf_max_xlock_ms;
+
 typedef enum BfState
 {
 	BF_DEFINED,

@@ -62,6 +62,9 @@ extern char *bf_rows_text(BfRows *rows, int row, int col);
 /* Appends every row of a catalog query to the result of the set-returning function being executed. */
 extern void bf_return_rows(FunctionCallInfo fcinfo, BfRows *rows);
 
+/* Sleeps; a cancel ends it at once. */
+extern void bf_pause(int64 ms);
+
 /* Argument helpers */
 extern Datum bf_text(const char *s);
 /* Lists of Oids and of C strings as oid[] and text[], and back; NULL elements are left out. */

@@ -86,6 +86,12 @@ check_name(const char *name)
 				 errmsg("version name must have 1 to %d bytes", NAMEDATALEN - 1),
 				 name ? errdetail("It has %zu.", strlen(name)) : 0,
 				 errhint("Use a name such as 'receipt-rule-v47'.")));
+	if (strcmp(name, "original") == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_RESERVED_NAME),
+				 errmsg("version name \"%s\" is reserved", name),
+				 errdetail("It stands for what was there before any version."),
+				 errhint("Use a name such as 'receipt-rule-v47'.")));
 }
 
 static Oid
@@ -113,6 +119,10 @@ check_target(BfVersion *v)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("%s is a system catalog", bf_relname(v->target)),
 				 errhint("The target is a partitioned table of yours.")));
+	if (get_rel_namespace(v->target) == get_namespace_oid(BF_STAGING_SCHEMA, true))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s is in the staging schema", bf_relname(v->target)),
+				 errhint("Move the target to a schema of its own.")));
 	if (kind == RELKIND_VIEW)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("view %s cannot be a target yet", bf_relname(v->target)),

@@ -12,18 +12,24 @@
  */
 #include "define/guard.h"
 
+#include "access/table.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
 #include "common/catalog.h"
 #include "fmgr.h"
+#include "miscadmin.h"
+#include "nodes/value.h"
+#include "parser/parse_func.h"
+#include "storage/lmgr.h"
 #include "utils/datum.h"
 #include "utils/hsearch.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+#include "utils/timestamp.h"
 #include "utils/typcache.h"
 
 PG_FUNCTION_INFO_V1(bf_guard);
@@ -121,15 +127,57 @@ bf_guard(PG_FUNCTION_ARGS)
 	return PointerGetDatum(TRIGGER_FIRED_BY_UPDATE(data->tg_event) ? data->tg_newtuple : data->tg_trigtuple);
 }
 
+static bool
+is_guard(const Trigger *t, Oid function)
+{
+	return t->tgfoid == function &&
+		(strcmp(t->tgname, BF_GUARD_TRIGGER) == 0 || strcmp(t->tgname, BF_GUARD_TRUNCATE_TRIGGER) == 0);
+}
+
+static Oid
+guard_function(void)
+{
+	return LookupFuncName(list_make2(makeString("backfill"), makeString("guard")), 0, NULL, false);
+}
+
+/* From the relation cache: publish asks this of every leaf. */
 bool
 bf_guard_installed(Oid relid)
 {
-	BfRows	   *r = bf_sql("SELECT 1 FROM pg_catalog.pg_trigger t WHERE tgrelid = $1 AND tgenabled = 'A'"
-						   " AND tgname IN ('" BF_GUARD_TRIGGER "', '" BF_GUARD_TRUNCATE_TRIGGER "')"
-						   " AND tgfoid = 'backfill.guard()'::pg_catalog.regprocedure",
-						   BF_ARGS(OIDOID), BF_VALS(ObjectIdGetDatum(relid)), NULL);
+	Relation	rel = table_open(relid, AccessShareLock);
+	Oid			function = guard_function();
+	int			found = 0;
 
-	return r->nrows == 2;
+	for (int i = 0; rel->trigdesc && i < rel->trigdesc->numtriggers; i++)
+	{
+		Trigger    *t = &rel->trigdesc->triggers[i];
+
+		if (is_guard(t, function) && t->tgenabled == TRIGGER_FIRES_ALWAYS)
+			found++;
+	}
+	table_close(rel, NoLock);
+	return found == 2;
+}
+
+/*
+ * CREATE TRIGGER waits for writers and makes those who come later wait behind
+ * it.  So ask for its lock without queueing until it is there.
+ */
+static void
+lock_without_queueing(Oid relid)
+{
+	TimestampTz until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), bf_publish_wait_ms);
+
+	while (!ConditionalLockRelationOid(relid, ShareRowExclusiveLock))
+	{
+		if (GetCurrentTimestamp() >= until)
+			ereport(ERROR,
+					(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+					 errmsg("could not get the lock to guard %s", bf_relname(relid)),
+					 errdetail("A transaction that has written it is open."),
+					 errhint("Call again when it has ended, or raise backfill.publish_wait.")));
+		bf_pause(10);
+	}
 }
 
 void
@@ -139,6 +187,7 @@ bf_guard_install(Oid relid)
 
 	if (bf_guard_installed(relid))
 		return;
+	lock_without_queueing(relid);
 	bf_guard_remove(relid);
 	name = bf_relname(relid);
 	bf_exec("CREATE TRIGGER " BF_GUARD_TRIGGER " BEFORE INSERT OR UPDATE OR DELETE ON %s"

@@ -28,7 +28,6 @@
 #include "common/pg_prng.h"
 #include "define/partition.h"
 #include "miscadmin.h"
-#include "storage/latch.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "storage/proc.h"
@@ -39,7 +38,6 @@
 #include "utils/resowner.h"
 #include "utils/timeout.h"
 #include "utils/timestamp.h"
-#include "utils/wait_event.h"
 
 /* Keeps the advisory lock of a target apart from users' and from those of version names. */
 #define TARGET_LOCK_CLASS 0xBE
@@ -177,23 +175,6 @@ check_room(const BfLockWork *w, List *locks)
 				 errhint("Raise max_locks_per_transaction, or use versions of a smaller range.")));
 }
 
-static void
-pause_ms(int64 ms)
-{
-	TimestampTz until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms);
-
-	for (;;)
-	{
-		long		left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), until);
-
-		CHECK_FOR_INTERRUPTS();
-		if (left <= 0)
-			return;
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, left, PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
-	}
-}
-
 static pg_attribute_noreturn() void
 target_in_use(const BfVersion *v, const char *action)
 {
@@ -225,7 +206,7 @@ bf_locks_serialize(const BfVersion *v, const char *action)
 	{
 		if (TimestampDifferenceExceeds(started, GetCurrentTimestamp(), bf_publish_wait_ms))
 			target_in_use(v, action);
-		pause_ms(bf_lock_attempt_ms);
+		bf_pause(bf_lock_attempt_ms);
 	}
 }
 
@@ -375,7 +356,7 @@ acquire(const BfLockWork *w, BfLockTimes *times)
 		if (left <= 0)
 			give_up(w, locks, times);
 		/* The queue that formed behind us must drain before we stand in its way again. */
-		pause_ms(Min(left, pause));
+		bf_pause(Min(left, pause));
 	}
 }
 

@@ -9,11 +9,6 @@
 
 #include "datatype/timestamp.h"
 
-/* Settings, defined in backfill.c. */
-extern int	bf_lock_attempt_ms;
-extern int	bf_publish_wait_ms;
-extern int	bf_max_xlock_ms;
-
 typedef struct BfLockTimes
 {
 	int			attempts;
