@@ -351,6 +351,7 @@ COMMENT ON TABLE backfill.bf_gate IS 'the gates of each version: built in and de
 COMMENT ON TABLE backfill.bf_evidence IS 'what gates measured, bound to the data it was measured on; only inserted';
 COMMENT ON TABLE backfill.bf_history IS 'every publication and rollback; only inserted';
 
+COMMENT ON COLUMN backfill.status.state IS 'defined, built, published, superseded, rolled_back or dropped';
 COMMENT ON COLUMN backfill.status.built IS 'partitions built / partitions of the version';
 COMMENT ON COLUMN backfill.status.gates IS 'gates whose newest evidence is not red / gates of the version; what was not measured is red';
 COMMENT ON COLUMN backfill.status.size IS 'size of the tables of the version with indexes, as it was when they were built';
@@ -359,6 +360,7 @@ COMMENT ON COLUMN backfill.status.since IS 'when the version was published; null
 COMMENT ON COLUMN backfill.status.next_step IS 'the call to make next';
 COMMENT ON COLUMN backfill.partition.ordinal IS 'place in bound order, from 1';
 COMMENT ON COLUMN backfill.partition.bound IS 'FOR VALUES ... or DEFAULT, as in CREATE TABLE ... PARTITION OF';
+COMMENT ON COLUMN backfill.partition.state IS 'pending, staged, unchanged (same as live, is not swapped), live, retired or dropped';
 COMMENT ON COLUMN backfill.partition.live IS 'the table this one replaces; null when the partition is created';
 COMMENT ON COLUMN backfill.partition.staged IS 'the table that was built; null before the build';
 COMMENT ON COLUMN backfill.partition.rejected IS 'rows of the rule that were left out, see backfill.rejection';
@@ -375,6 +377,7 @@ COMMENT ON COLUMN backfill.history.at IS 'when the locks were held, not when the
 COMMENT ON COLUMN backfill.history.by_role IS 'session user';
 COMMENT ON COLUMN backfill.history.action IS 'published or rolled_back';
 COMMENT ON COLUMN backfill.history.replaces IS 'the version that was live before; original: what was there before backfill';
+COMMENT ON COLUMN backfill.history.swapped IS 'partitions that took the place of another';
 COMMENT ON COLUMN backfill.history.unchanged IS 'partitions that were the same and were left alone';
 COMMENT ON COLUMN backfill.history.created IS 'partitions that were new to the target';
 COMMENT ON COLUMN backfill.history.attempts IS 'how many times locks were tried';

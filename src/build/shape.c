@@ -60,11 +60,10 @@ static const char create_sql[] =
 "   FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'c' AND k.convalidated AND k.conname <> '" BF_BOUND_CHECK "'),\n"
 "  'CONSTRAINT " BF_BOUND_CHECK " CHECK (' || $3 || ')'),\n"
 " (SELECT format('USING %I', m.amname) FROM pg_am m WHERE m.oid = c.relam),\n"
-" (SELECT string_agg(format('%s%I=%L', o.prefix, o.option_name, o.option_value), ', ') FROM\n"
+" concat((SELECT string_agg(format('%s%I=%L, ', o.prefix, o.option_name, o.option_value), '') FROM\n"
 "   (SELECT '' AS prefix, (pg_options_to_table(c.reloptions)).*\n"
-"    UNION ALL SELECT 'toast.', (pg_options_to_table(t.reloptions)).* FROM pg_class t WHERE t.oid = c.reltoastrelid\n"
-"    UNION ALL VALUES ('', 'autovacuum_enabled', 'off'), ('toast.', 'autovacuum_enabled', 'off')) o\n"
-"   WHERE o.option_name <> 'autovacuum_enabled' OR o.option_value = 'off'),\n"
+"    UNION ALL SELECT 'toast.', (pg_options_to_table(t.reloptions)).* FROM pg_class t WHERE t.oid = c.reltoastrelid) o\n"
+"   WHERE o.option_name <> 'autovacuum_enabled'), 'autovacuum_enabled=off, toast.autovacuum_enabled=off'),\n"
 " (SELECT format('TABLESPACE %I', s.spcname) FROM pg_tablespace s WHERE s.oid = c.reltablespace))\n"
 " FROM pg_class c WHERE c.oid = $1";
 

@@ -523,21 +523,33 @@ insert_version(FunctionCallInfo fcinfo, BfVersion *v, const BfRuleInfo *rule, Da
 					   bf_text_array(rule->volatile_), definition), NULL);
 }
 
-/* NB: bound parameters have no value for an open side of most types: find out now, not in the middle of a build. */
+/*
+ * What a build would find out in the middle of its work: whether the owner may
+ * read the sources, and, for every partition with an open side, that the key's
+ * type has a value for it when the rule names bounds.
+ */
 static void
-check_bounds_named(const BfVersion *v, const BfRuleInfo *rule, List *partitions)
+check_queries(const BfVersion *v, const BfRuleInfo *rule, List *partitions)
 {
 	ListCell   *lc;
 
-	if (!rule->names_bounds)
-		return;
 	foreach(lc, partitions)
 	{
 		BfPartition *p = lfirst(lc);
-		Relation	rel = table_open(OidIsValid(p->live) ? p->live : v->target, AccessShareLock);
+		bool		first = lc == list_head(partitions);
+		bool		open = rule->names_bounds && (p->lower == NULL || p->upper == NULL);
+		List	   *bound_qual,
+				   *inner_qual;
+		Relation	rel;
+		BfRuleQuery *rq;
 
-		if (p->lower == NULL || p->upper == NULL)
-			(void) bf_rule_query(v, rel, NIL, NIL, p->lower, p->upper);
+		if (!first && !open)
+			continue;
+		rel = table_open(OidIsValid(p->live) ? p->live : v->target, AccessShareLock);
+		bf_bound_quals(v, p, rel, &bound_qual, &inner_qual);
+		rq = bf_rule_query(v, rel, bound_qual, inner_qual, p->lower, p->upper);
+		if (first)
+			bf_rule_check_privileges(rq);
 		table_close(rel, NoLock);
 	}
 }
@@ -600,7 +612,7 @@ backfill_create(PG_FUNCTION_ARGS)
 	/* NB: from here on the search_path is safe: bounds and names are worked out by queries of ours. */
 	bf_bound_settings(v);
 	partitions = bf_plan_select(v, &range);
-	check_bounds_named(v, rule, partitions);
+	check_queries(v, rule, partitions);
 	bf_identity_leave(&id);
 
 	bf_preflight_require(v, partitions);

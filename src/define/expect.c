@@ -182,6 +182,15 @@ numeric_cast(Oid type, Oid collation)
 	return cast;
 }
 
+/* The equality of the type itself, whatever operators a search_path holds. */
+static const char *
+equality(Oid type)
+{
+	char	   *equal = bf_expression_equal(type);
+
+	return equal ? psprintf("old IS NULL AND new IS NULL OR old %s new", equal) : "old IS NOT DISTINCT FROM new";
+}
+
 BfExpect *
 bf_expect_parse(const char *text, Oid type, Oid collation)
 {
@@ -201,7 +210,7 @@ bf_expect_parse(const char *text, Oid type, Oid collation)
 			bad_expect(text, psprintf("A percentage needs a number, but the total is of type %s.", format_type_be(type)));
 	}
 	else if ((rest = after_word(text, "equal")) != NULL && *rest == '\0')
-		parse_condition(e, "old IS NOT DISTINCT FROM new", text, collation);
+		parse_condition(e, equality(type), text, collation);
 	else if ((rest = after_word(text, "empty")) != NULL && *rest == '\0')
 		bad_expect(text, "\"empty\" is for gates that run a query.");
 	else if ((rest = after_word(text, "true")) != NULL && *rest == '\0')

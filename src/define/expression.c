@@ -8,8 +8,10 @@
  */
 #include "define/expression.h"
 
+#include "access/stratnum.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_operator.h"
 #include "common/catalog.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -21,6 +23,8 @@
 #include "utils/lsyscache.h"
 #include "utils/resowner.h"
 #include "utils/ruleutils.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
 
 #define PREFIX "SELECT "
 
@@ -146,6 +150,27 @@ bf_expression_text(Node *expr, Oid relid, const char *alias)
 	text = deparse_expression(expr, deparse_context_for(alias ? alias : get_rel_name(relid), relid), alias != NULL, false);
 	AtEOXact_GUC(true, level);
 	return text;
+}
+
+char *
+bf_expression_equal(Oid type)
+{
+	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY);
+	Oid			op = !OidIsValid(entry->btree_opf) ? InvalidOid :
+		get_opfamily_member(entry->btree_opf, entry->btree_opintype, entry->btree_opintype, BTEqualStrategyNumber);
+	HeapTuple	tup;
+	Form_pg_operator form;
+	char	   *sql;
+
+	if (!OidIsValid(op))
+		return NULL;
+	tup = SearchSysCache1(OPEROID, ObjectIdGetDatum(op));
+	if (!HeapTupleIsValid(tup))
+		elog(ERROR, "cache lookup failed for operator %u", op);
+	form = (Form_pg_operator) GETSTRUCT(tup);
+	sql = psprintf("OPERATOR(%s.%s)", quote_identifier(get_namespace_name(form->oprnamespace)), NameStr(form->oprname));
+	ReleaseSysCache(tup);
+	return sql;
 }
 
 char *

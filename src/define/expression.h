@@ -21,6 +21,9 @@ extern Query *bf_expression_analyze(const char *text, const char *what, Oid reli
 /* The expression as text that any session reads the same way; columns prefixed by `alias` unless it is NULL. */
 extern char *bf_expression_text(Node *expr, Oid relid, const char *alias);
 
+/* OPERATOR(schema.=) of the type's default btree operator class; NULL when it has none. */
+extern char *bf_expression_equal(Oid type);
+
 /*
  * Runs `work` in a subtransaction.  A data exception (class 22: overflow,
  * division by zero ...) is returned as its message, anything else raised.

@@ -1,11 +1,13 @@
 /*
  * guard.c
- *		Guard triggers: writes to attached leaves are marked, writes to staged and
+ *		Guard triggers: writes to live leaves are marked, writes to staged and
  *		retired tables refused (owns bf_mark).
  *
  * What a trigger does follows from where its table is now, so a swap has
- * nothing to enable or disable: attached means readers see it, so a write is
- * let through and marked; waiting in the staging schema means nobody may write.
+ * nothing to enable or disable: waiting in the staging schema means nobody may
+ * write; anywhere else readers see it, so a write is let through and marked.
+ * That includes a leaf that somebody has detached: it may be attached again,
+ * with what was written to it meanwhile, before publish looks.
  * The triggers sit on the leaves, because a write through any parent fires the
  * row triggers of the leaf, and a write to the leaf fires no trigger of a
  * parent.  They are row level: only rows say which leaf was written.
@@ -111,17 +113,14 @@ bf_guard(PG_FUNCTION_ARGS)
 				 errmsg("backfill.guard() can only be called as a trigger"),
 				 errhint("The extension installs it by itself.")));
 	rel = data->tg_relation;
-	if (rel->rd_rel->relispartition)
-	{
-		if (first_write(RelationGetRelid(rel)))
-			mark(RelationGetRelid(rel));
-	}
-	else if (RelationGetNamespace(rel) == get_namespace_oid(BF_STAGING_SCHEMA, true))
+	if (!rel->rd_rel->relispartition && RelationGetNamespace(rel) == get_namespace_oid(BF_STAGING_SCHEMA, true))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("table \"%s\" is sealed by backfill", RelationGetRelationName(rel)),
 				 errdetail("It is staged, or was replaced and is kept for rollback; its content is what its evidence was measured on."),
 				 errhint("Write to the target. backfill_drop removes what is no longer needed.")));
+	if (first_write(RelationGetRelid(rel)))
+		mark(RelationGetRelid(rel));
 	if (TRIGGER_FIRED_FOR_STATEMENT(data->tg_event))
 		return PointerGetDatum(NULL);
 	return PointerGetDatum(TRIGGER_FIRED_BY_UPDATE(data->tg_event) ? data->tg_newtuple : data->tg_trigtuple);

@@ -26,6 +26,7 @@
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
+#include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -49,6 +50,7 @@
 #include "utils/regproc.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
+#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
 #define OMIT_BOUNDS_HINT "Omit the bounds; rows are filtered automatically."
@@ -69,6 +71,7 @@ typedef struct RuleParse
 {
 	const BfVersion *v;
 	const char *text;			/* what is parsed; error positions point into it */
+	bool		canonical;		/* text is ours: parameters are always qualified, columns not */
 	Relation	root;
 	Oid			key_type;		/* InvalidOid: no bound may be named */
 	Oid			key_collation;
@@ -100,7 +103,7 @@ typedef struct LeafMap
 	Query	   *middle;
 } LeafMap;
 
-static void parse_begin(RuleParse *rp, const BfVersion *v, const char *text);
+static void parse_begin(RuleParse *rp, const BfVersion *v, const char *text, bool canonical);
 static void parse_end(RuleParse *rp);
 static void rule_error_callback(void *arg);
 static void lookup_key(RuleParse *rp);
@@ -154,7 +157,7 @@ bf_rule_analyze(const BfVersion *v)
 	Audit		audit = {v, info};
 	List	   *rewritten;
 
-	parse_begin(&rp, v, v->rule);
+	parse_begin(&rp, v, v->rule, false);
 	check_parameters(&rp);
 	info->names_bounds = rp.names_bounds;
 	info->columns = filled_columns(&rp);
@@ -183,11 +186,11 @@ bf_rule_query(const BfVersion *v, Relation leaf, List *bound_qual, List *inner_q
 		int			level = NewGUCNestLevel();
 
 		bf_text_settings();
-		parse_begin(&rp, v, v->rule_canonical);
+		parse_begin(&rp, v, v->rule_canonical, true);
 		AtEOXact_GUC(true, level);
 	}
 	else
-		parse_begin(&rp, v, v->rule);
+		parse_begin(&rp, v, v->rule, false);
 
 	result->filtered = !rp.names_bounds;
 	result->query = leaf_query(middle_query(&rp), leaf, rp.names_bounds ? inner_qual : bound_qual);
@@ -219,16 +222,29 @@ bf_rule_plan(const BfRuleQuery *rq, const char **why_serial)
 	return plan;
 }
 
+void
+bf_rule_check_privileges(const BfRuleQuery *rq)
+{
+	QueryDesc  *desc = CreateQueryDesc(bf_rule_plan(rq, NULL), "", GetActiveSnapshot(), InvalidSnapshot, None_Receiver,
+									   rq->params, NULL, 0);
+
+	/* The executor's own check, without executing anything. */
+	ExecutorStart(desc, EXEC_FLAG_EXPLAIN_ONLY);
+	ExecutorEnd(desc);
+	FreeQueryDesc(desc);
+}
+
 /*
  * Parses, analyses and matches to the target's columns.  From here to
  * parse_end every error says which rule it is about.
  */
 static void
-parse_begin(RuleParse *rp, const BfVersion *v, const char *text)
+parse_begin(RuleParse *rp, const BfVersion *v, const char *text, bool canonical)
 {
 	memset(rp, 0, sizeof(*rp));
 	rp->v = v;
 	rp->text = text;
+	rp->canonical = canonical;
 	rp->errcallback.callback = rule_error_callback;
 	rp->errcallback.arg = rp;
 	rp->errcallback.previous = error_context_stack;
@@ -326,7 +342,7 @@ resolve_column(ParseState *pstate, ColumnRef *cref, Node *var)
 	int			id = parameter_id(cref, &qualified);
 	Param	   *param;
 
-	if (id == 0)
+	if (id == 0 || (rp->canonical && !qualified))
 		return NULL;
 	if (var != NULL)
 		ereport(ERROR,
@@ -905,6 +921,11 @@ audit_relation(Audit *audit, RangeTblEntry *rte)
 
 	if (rte->rtekind != RTE_RELATION)
 		return;
+	if (get_rel_persistence(rte->relid) == RELPERSISTENCE_TEMP)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("rule reads temporary table \"%s\"", get_rel_name(rte->relid)),
+				 errdetail("It is gone when its session ends, so nobody could build this version again.")));
 	switch (rte->relkind)
 	{
 		case RELKIND_FOREIGN_TABLE:

@@ -53,4 +53,7 @@ extern BfRuleQuery *bf_rule_query(const BfVersion *v, Relation leaf, List *bound
 /* Its plan under the active snapshot, parallel where possible; *why_serial (may be NULL) says what stood in the way. */
 extern PlannedStmt *bf_rule_plan(const BfRuleQuery *rq, const char **why_serial);
 
+/* Raises what the executor would: that the current role may not read a source. */
+extern void bf_rule_check_privileges(const BfRuleQuery *rq);
+
 #endif							/* BF_RULE_H */

@@ -12,10 +12,12 @@
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
 #include "define/expression.h"
+#include "define/version.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 
 /* From columns of the target to those of another relation. */
@@ -46,6 +48,7 @@ bf_total_parse(const BfVersion *v, const char *gate, const char *text, const cha
 	char	   *what = psprintf("total of gate \"%s\"", gate);
 	Query	   *query = bf_expression_analyze(text, what, v->target, NULL, NULL);
 	Node	   *expr = (Node *) linitial_node(TargetEntry, query->targetList)->expr;
+	int			level;
 
 	if (!query->hasAggs)
 		ereport(ERROR,
@@ -63,7 +66,11 @@ bf_total_parse(const BfVersion *v, const char *gate, const char *text, const cha
 				 errmsg("%s must not be of type %s", what, format_type_be(total->type)),
 				 errhint("Cast it, or total single columns.")));
 	total->canonical = bf_expression_text(expr, v->target, NULL);
+	/* The total may be canonical text, to be read under a safe search_path; what is expected is as the DBA wrote it. */
+	level = NewGUCNestLevel();
+	bf_version_apply_settings(v);
 	total->expect = bf_expect_parse(expect, total->type, exprCollation(expr));
+	AtEOXact_GUC(true, level);
 	return total;
 }
 

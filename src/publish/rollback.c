@@ -222,9 +222,9 @@ require_top(const Rollback *rb, const BfVersion *v)
 					 quote_literal_cstr(newer), quote_literal_cstr(newer))));
 }
 
-/* What the version replaced must still be there. */
+/* What the version replaced must still be there, and what it put in its place. */
 static void
-require_predecessors(const Step *step)
+require_tables(const Step *step)
 {
 	ListCell   *lc;
 
@@ -238,6 +238,12 @@ require_predecessors(const Step *step)
 					 errmsg("cannot withdraw version \"%s\": what it replaced is gone", step->v->name),
 					 errdetail("The table that partition \"%s\" replaced was dropped.", m->partition->name),
 					 errhint("Publish another version over it.")));
+		if (OidIsValid(m->out) && get_rel_name(m->out) == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("cannot withdraw version \"%s\": partition \"%s\" is gone", step->v->name, m->partition->name),
+					 errdetail("It was dropped after the version was published."),
+					 errhint("Publish another version over the partitions that are left.")));
 	}
 }
 
@@ -296,7 +302,7 @@ plan_steps(Rollback *rb)
 			bf_version_advance(step->v, BF_ROLLED_BACK, "rollback");
 		step->partitions = bf_partition_list(step->v->id);
 		step->moves = plan_moves(step->partitions);
-		require_predecessors(step);
+		require_tables(step);
 		check_writes(rb, step);
 		bf_switch_attach.prepare(step->v, step->moves);
 		rb->steps = lappend(rb->steps, step);

@@ -237,11 +237,12 @@ exchange_names(Oid out, Oid in)
 	Satellites	of_out = satellites_of(out);
 	Satellites	of_in = satellites_of(in);
 
+	/* NB: renamed where they stay, because RENAME finds a free name for the array type there and SET SCHEMA does not. */
+	set_schema(out, staging);
+	set_schema(in, schema);
 	rename_relation("TABLE", out, kept);
 	rename_relation("TABLE", in, name);
 	exchange_index_names(of_out.indexes, of_in.indexes, suffix);
-	set_schema(out, staging);
-	set_schema(in, schema);
 	exchange_statistics_names(of_out.statistics, of_in.statistics, suffix);
 }
 
@@ -289,10 +290,10 @@ take_names(const BfPartition *p, Oid out)
 	Satellites	s = satellites_of(out);
 	ListCell   *lc;
 
+	set_schema(out, staging);
 	rename_relation("TABLE", out, bf_shape_name(name, suffix));
 	foreach(lc, s.indexes)
 		rename_relation("INDEX", lfirst_oid(lc), bf_shape_name(get_rel_name(lfirst_oid(lc)), suffix));
-	set_schema(out, staging);
 	foreach(lc, s.statistics)
 	{
 		Oid			schema;
