@@ -82,6 +82,7 @@ CREATE TABLE backfill.bf_pin (
 	lsn pg_lsn,							-- WAL position read just after the snapshot: not an exact pair
 	taken_at timestamptz NOT NULL,
 	system_identifier bigint NOT NULL,
+	database oid NOT NULL,				-- with the identifier: marks made elsewhere say nothing here
 	timeline int NOT NULL,
 	server_version text NOT NULL,
 	sources jsonb NOT NULL

@@ -59,16 +59,10 @@ suffix_of(const BfPartition *p)
 
 /* Claim: what an earlier build left of this partition goes. */
 static void
-claim(const BfVersion *v, BfPartition *p)
+claim(BfPartition *p)
 {
-	BfIdentity	id;
-
 	if (OidIsValid(p->staged) && get_rel_name(p->staged) != NULL)
-	{
-		bf_owner_enter(&id, v->owner);
-		bf_exec("DROP TABLE %s", bf_relname(p->staged));
-		bf_identity_leave(&id);
-	}
+		bf_partition_drop_table(p->staged);
 	p->staged = InvalidOid;
 	bf_catalog("DELETE FROM backfill.bf_rejection WHERE partition_id = $1",
 			   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(p->id)), NULL);
@@ -148,7 +142,7 @@ build_partition(const BfVersion *v, BfPartition *p, Snapshot pin)
 	BfLoadResult *result;
 
 	error_context_stack = &callback;
-	claim(v, p);
+	claim(p);
 	result = load(v, p, pin);
 	finish(v, p);
 	record(v, p, result, started);
@@ -184,6 +178,8 @@ bf_build(BfVersion *v)
 	ListCell   *lc;
 
 	bf_preflight_require(v, partitions);
+	/* The target may have been given to another role since create. */
+	bf_partition_allow_staging(v->owner);
 	bf_version_advance(v, BF_BUILDING, "build");
 	pin = bf_pin_take(v, analyze(v));
 	foreach(lc, partitions)

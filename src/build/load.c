@@ -12,13 +12,16 @@
 #include "access/heapam.h"
 #include "access/heaptoast.h"
 #include "access/htup_details.h"
+#include "access/table.h"
 #include "access/tableam.h"
+#include "access/visibilitymap.h"
 #include "access/xact.h"
 #include "common/hashfn.h"
 #include "executor/executor.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "storage/bufmgr.h"
 #include "tcop/dest.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
@@ -269,4 +272,16 @@ bf_load(const BfRuleQuery *rq, Relation staged, List *bound_qual, Snapshot snaps
 	MemoryContextSwitchTo(loader.result_context);
 	MemoryContextDelete(context);
 	return loader.result;
+}
+
+bool
+bf_load_is_frozen(Oid relid, BlockNumber *frozen, BlockNumber *blocks)
+{
+	Relation	rel = table_open(relid, AccessShareLock);
+	BlockNumber visible;
+
+	*blocks = RelationGetNumberOfBlocks(rel);
+	visibilitymap_count(rel, &visible, frozen);
+	table_close(rel, NoLock);
+	return *frozen == *blocks;
 }

@@ -8,6 +8,8 @@
 #include "backfill.h"
 #include "define/rule.h"
 
+#include "storage/block.h"
+#include "utils/rel.h"
 #include "utils/snapshot.h"
 
 typedef struct BfLoadResult
@@ -35,5 +37,11 @@ typedef struct BfRejection
  */
 extern BfLoadResult *bf_load(const BfRuleQuery *rq, Relation staged, List *bound_qual, Snapshot snapshot,
 							 int64 max_rejections);
+
+/*
+ * Whether all pages are all-frozen, as the load leaves them.  A page that is not
+ * reads as empty, or in part, for a snapshot older than its rows.
+ */
+extern bool bf_load_is_frozen(Oid relid, BlockNumber *frozen, BlockNumber *blocks);
 
 #endif							/* BF_LOAD_H */

@@ -87,15 +87,15 @@ record(const BfVersion *v, Snapshot pin, List *sources)
 	snapshot = DirectFunctionCall1(pg_snapshot_out, pg_current_snapshot(NULL));
 	PopActiveSnapshot();
 	bf_catalog("DELETE FROM backfill.bf_pin WHERE version_id = $1", BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL);
-	bf_catalog("INSERT INTO backfill.bf_pin (version_id, snapshot, last_mark, xid, lsn, taken_at, system_identifier, timeline,"
+	bf_catalog("INSERT INTO backfill.bf_pin (version_id, snapshot, last_mark, xid, lsn, taken_at, system_identifier, database, timeline,"
 			   " server_version, sources)"
 			   " SELECT $1, $2::pg_catalog.pg_snapshot, coalesce((SELECT pg_catalog.max(id) FROM backfill.bf_mark), 0),"
-			   " pg_catalog.pg_current_xact_id(), $3::pg_catalog.pg_lsn, pg_catalog.clock_timestamp(), $4, $5,"
+			   " pg_catalog.pg_current_xact_id(), $3::pg_catalog.pg_lsn, pg_catalog.clock_timestamp(), $4, $7, $5,"
 			   " pg_catalog.version(), $6",
-			   BF_ARGS(INT8OID, TEXTOID, LSNOID, INT8OID, INT4OID, JSONBOID),
+			   BF_ARGS(INT8OID, TEXTOID, LSNOID, INT8OID, INT4OID, JSONBOID, OIDOID),
 			   BF_VALS(Int64GetDatum(v->id), bf_text(DatumGetCString(snapshot)), LSNGetDatum(GetXLogInsertRecPtr()),
 					   Int64GetDatum((int64) GetSystemIdentifier()), Int32GetDatum((int32) GetWALInsertionTimeLine()),
-					   sources_json(sources)), NULL);
+					   sources_json(sources), ObjectIdGetDatum(MyDatabaseId)), NULL);
 }
 
 Snapshot
@@ -116,4 +116,26 @@ void
 bf_pin_release(Snapshot pin)
 {
 	UnregisterSnapshot(pin);
+}
+
+bool
+bf_pin_is_foreign(const BfVersion *v)
+{
+	return bf_catalog("SELECT 1 FROM backfill.bf_pin WHERE version_id = $1 AND (system_identifier <> $2 OR database <> $3)",
+					  BF_ARGS(INT8OID, INT8OID, OIDOID),
+					  BF_VALS(Int64GetDatum(v->id), Int64GetDatum((int64) GetSystemIdentifier()),
+							  ObjectIdGetDatum(MyDatabaseId)), NULL)->nrows > 0;
+}
+
+void
+bf_pin_refuse_foreign(const BfVersion *v)
+{
+	if (!bf_pin_is_foreign(v))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("version \"%s\" was built in another database and restored here", v->name),
+			 errdetail("What was written to its live partitions after its snapshot is not known here."),
+			 v->state == BF_BUILT ? errhint("Call backfill_build(%s) to build it again.", quote_literal_cstr(v->name)) :
+			 errhint("Create and build a new version.")));
 }

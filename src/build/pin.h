@@ -17,4 +17,11 @@
 extern Snapshot bf_pin_take(const BfVersion *v, const BfRuleInfo *rule);
 extern void bf_pin_release(Snapshot pin);
 
+/*
+ * Whether the pin was taken in another database: this one was restored from a
+ * dump, or copied, and marks of writes do not come along.  The second raises 55000.
+ */
+extern bool bf_pin_is_foreign(const BfVersion *v);
+extern void bf_pin_refuse_foreign(const BfVersion *v);
+
 #endif							/* BF_PIN_H */

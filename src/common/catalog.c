@@ -9,6 +9,7 @@
 
 #include "access/xact.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
@@ -190,6 +191,20 @@ bf_exec(const char *fmt,...)
 	rows = bf_sql(sql.data, 0, NULL, NULL, NULL);
 	pfree(sql.data);
 	return rows->nrows;
+}
+
+Oid
+bf_relowner(Oid relid)
+{
+	HeapTuple	tup = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			owner = InvalidOid;
+
+	if (HeapTupleIsValid(tup))
+	{
+		owner = ((Form_pg_class) GETSTRUCT(tup))->relowner;
+		ReleaseSysCache(tup);
+	}
+	return owner;
 }
 
 char *

@@ -56,6 +56,8 @@ extern uint64 bf_exec(const char *fmt,...) pg_attribute_printf(1, 2);
 
 /* "schema"."name", quoted; errors out when the relation is gone. */
 extern char *bf_relname(Oid relid);
+/* InvalidOid when the relation is gone. */
+extern Oid	bf_relowner(Oid relid);
 /* text of one value or NULL */
 extern char *bf_rows_text(BfRows *rows, int row, int col);
 

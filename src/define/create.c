@@ -11,7 +11,6 @@
 #include "access/xact.h"
 #include "catalog/catalog.h"
 #include "catalog/namespace.h"
-#include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
 #include "define/bound.h"
@@ -25,7 +24,6 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "parser/parse_coerce.h"
-#include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -94,19 +92,6 @@ check_name(const char *name)
 				 errhint("Use a name such as 'receipt-rule-v47'.")));
 }
 
-static Oid
-owner_of(Oid relid)
-{
-	HeapTuple	tup = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Oid			owner;
-
-	if (!HeapTupleIsValid(tup))
-		elog(ERROR, "cache lookup failed for relation %u", relid);
-	owner = ((Form_pg_class) GETSTRUCT(tup))->relowner;
-	ReleaseSysCache(tup);
-	return owner;
-}
-
 /* Is this a relation we can rebuild?  Errors say what to do instead. */
 static void
 check_target(BfVersion *v)
@@ -135,7 +120,7 @@ check_target(BfVersion *v)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a permanent table", get_rel_name(v->target)),
 				 errhint("A temporary or unlogged target cannot be published safely.")));
-	v->owner = owner_of(v->target);
+	v->owner = bf_relowner(v->target);
 	if (!has_privs_of_role(GetUserId(), v->owner))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(v->target));
 }
@@ -409,18 +394,6 @@ is_used_by_others(const BfVersion *v, Oid relid)
 					  " AND (live = $2 OR staged = $2) LIMIT 1", BF_ARGS(INT8OID, OIDOID), BF_VALS(Int64GetDatum(v->id), ObjectIdGetDatum(relid)), NULL)->nrows > 0;
 }
 
-/* As the table's owner: the target's may be gone with the target. */
-static void
-drop_table(Oid relid)
-{
-	BfIdentity	id;
-
-	bf_owner_enter(&id, owner_of(relid));
-	bf_exec("DROP TABLE %s", bf_relname(relid));
-	bf_identity_leave(&id);
-	bf_guard_forget_marks(relid);
-}
-
 /* Drops a version's tables, what only it can bring back, and the guards on live leaves that no other version needs. */
 static void
 drop_tables(const BfVersion *v)
@@ -433,15 +406,15 @@ drop_tables(const BfVersion *v)
 		BfPartition *p = lfirst(lc);
 
 		if (is_ours(p->staged))
-			drop_table(p->staged);
+			bf_partition_drop_table(p->staged);
 		if (!OidIsValid(p->live) || get_rel_name(p->live) == NULL || is_used_by_others(v, p->live))
 			continue;
 		if (is_ours(p->live))
 		{
-			drop_table(p->live);
+			bf_partition_drop_table(p->live);
 			continue;
 		}
-		bf_owner_enter(&id, owner_of(p->live));
+		bf_owner_enter(&id, bf_relowner(p->live));
 		bf_guard_remove(p->live);
 		bf_identity_leave(&id);
 		bf_guard_forget_marks(p->live);
@@ -554,22 +527,6 @@ check_queries(const BfVersion *v, const BfRuleInfo *rule, List *partitions)
 	}
 }
 
-/*
- * The owner creates the staged tables.  GRANT rewrites the schema's row even when it changes nothing, and two at
- * once fail ("tuple concurrently updated"), so it is left out where it can be, and waits for its turn where not.
- */
-static void
-grant_staging(Oid owner)
-{
-	Oid			schema = get_namespace_oid(BF_STAGING_SCHEMA, false);
-
-	if (bf_namespace_aclcheck(schema, owner, ACL_CREATE) == ACLCHECK_OK)
-		return;
-	LockDatabaseObject(NamespaceRelationId, schema, 0, ShareUpdateExclusiveLock);
-	bf_catalog(psprintf("GRANT CREATE, USAGE ON SCHEMA backfill_staging TO %s",
-						quote_identifier(GetUserNameFromId(owner, false))), 0, NULL, NULL, NULL);
-}
-
 /* Writes to the live leaves are marked from here on, so that publish can tell whether any came after the pin. */
 static void
 install_guards(const BfVersion *v, List *partitions)
@@ -577,7 +534,7 @@ install_guards(const BfVersion *v, List *partitions)
 	ListCell   *lc;
 	BfIdentity	id;
 
-	grant_staging(v->owner);
+	bf_partition_allow_staging(v->owner);
 	bf_owner_enter(&id, v->owner);
 	foreach(lc, partitions)
 		if (OidIsValid(((BfPartition *) lfirst(lc))->live))

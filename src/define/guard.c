@@ -159,40 +159,61 @@ bf_guard_installed(Oid relid)
 }
 
 /*
- * CREATE TRIGGER waits for writers and makes those who come later wait behind
- * it.  So ask for its lock without queueing until it is there.
+ * Who waits for such a lock makes those who come later wait behind it.  So ask
+ * for it without queueing until it is there.
  */
 static void
-lock_without_queueing(Oid relid)
+lock_without_queueing(Oid relid, LOCKMODE mode)
 {
 	TimestampTz until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), bf_publish_wait_ms);
 
-	while (!ConditionalLockRelationOid(relid, ShareRowExclusiveLock))
+	while (!ConditionalLockRelationOid(relid, mode))
 	{
 		if (GetCurrentTimestamp() >= until)
 			ereport(ERROR,
 					(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-					 errmsg("could not get the lock to guard %s", bf_relname(relid)),
-					 errdetail("A transaction that has written it is open."),
+					 errmsg("could not get the lock to change the guard triggers of %s", bf_relname(relid)),
+					 errdetail("Another transaction uses the table."),
 					 errhint("Call again when it has ended, or raise backfill.publish_wait.")));
 		bf_pause(10);
 	}
+}
+
+/* Names of our triggers on relid, quoted; not of a user's that happens to be called like them. */
+static BfRows *
+own_triggers(Oid relid)
+{
+	return bf_sql("SELECT pg_catalog.quote_ident(tgname) FROM pg_catalog.pg_trigger WHERE tgrelid = $1"
+				  " AND tgname IN ('" BF_GUARD_TRIGGER "', '" BF_GUARD_TRUNCATE_TRIGGER "')"
+				  " AND tgfoid = 'backfill.guard()'::pg_catalog.regprocedure",
+				  BF_ARGS(OIDOID), BF_VALS(ObjectIdGetDatum(relid)), NULL);
+}
+
+static void
+create_trigger(BfRows *own, const char *trigger, const char *event, const char *table, const char *each)
+{
+	const char *replace = "";
+
+	for (int i = 0; i < own->nrows; i++)
+		if (strcmp(bf_rows_text(own, i, 0), trigger) == 0)
+			replace = "OR REPLACE ";
+	bf_exec("CREATE %sTRIGGER %s BEFORE %s ON %s FOR EACH %s EXECUTE FUNCTION backfill.guard()", replace, trigger, event,
+			table, each);
 }
 
 void
 bf_guard_install(Oid relid)
 {
 	char	   *name;
+	BfRows	   *own;
 
 	if (bf_guard_installed(relid))
 		return;
-	lock_without_queueing(relid);
-	bf_guard_remove(relid);
+	lock_without_queueing(relid, ShareRowExclusiveLock);
 	name = bf_relname(relid);
-	bf_exec("CREATE TRIGGER " BF_GUARD_TRIGGER " BEFORE INSERT OR UPDATE OR DELETE ON %s"
-			" FOR EACH ROW EXECUTE FUNCTION backfill.guard()", name);
-	bf_exec("CREATE TRIGGER " BF_GUARD_TRUNCATE_TRIGGER " BEFORE TRUNCATE ON %s"
-			" FOR EACH STATEMENT EXECUTE FUNCTION backfill.guard()", name);
+	own = own_triggers(relid);
+	create_trigger(own, BF_GUARD_TRIGGER, "INSERT OR UPDATE OR DELETE", name, "ROW");
+	create_trigger(own, BF_GUARD_TRUNCATE_TRIGGER, "TRUNCATE", name, "STATEMENT");
 	/* Also when session_replication_role = replica and in a subscription's apply worker. */
 	bf_exec("ALTER TABLE ONLY %s ENABLE ALWAYS TRIGGER " BF_GUARD_TRIGGER
 			", ENABLE ALWAYS TRIGGER " BF_GUARD_TRUNCATE_TRIGGER, name);
@@ -202,13 +223,12 @@ void
 bf_guard_remove(Oid relid)
 {
 	char	   *name = bf_relname(relid);
-	BfRows	   *r = bf_sql("SELECT pg_catalog.quote_ident(tgname) FROM pg_catalog.pg_trigger WHERE tgrelid = $1"
-						   " AND tgname IN ('" BF_GUARD_TRIGGER "', '" BF_GUARD_TRUNCATE_TRIGGER "')"
-						   " AND tgfoid = 'backfill.guard()'::pg_catalog.regprocedure",
-						   BF_ARGS(OIDOID), BF_VALS(ObjectIdGetDatum(relid)), NULL);
+	BfRows	   *own = own_triggers(relid);
 
-	for (int i = 0; i < r->nrows; i++)
-		bf_exec("DROP TRIGGER %s ON %s", bf_rows_text(r, i, 0), name);
+	if (own->nrows > 0)
+		lock_without_queueing(relid, AccessExclusiveLock);
+	for (int i = 0; i < own->nrows; i++)
+		bf_exec("DROP TRIGGER %s ON %s", bf_rows_text(own, i, 0), name);
 }
 
 bool

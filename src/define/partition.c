@@ -4,11 +4,15 @@
  */
 #include "define/partition.h"
 
+#include "catalog/namespace.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
 #include "define/bound.h"
+#include "define/guard.h"
 #include "define/version.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -109,6 +113,34 @@ bf_partition_locate(const BfVersion *v, List *partitions)
 	for (int i = 0; i < r->nrows; i++)
 		leaves[DatumGetInt32(BF_VALUE(r, i, 0)) - 1] = DatumGetObjectId(BF_VALUE(r, i, 1));
 	return leaves;
+}
+
+/*
+ * The owner creates the staged tables.  GRANT rewrites the schema's row even when it changes nothing, and two at
+ * once fail ("tuple concurrently updated"), so it is left out where it can be, and waits for its turn where not.
+ */
+void
+bf_partition_allow_staging(Oid owner)
+{
+	Oid			schema = get_namespace_oid(BF_STAGING_SCHEMA, false);
+
+	if (bf_namespace_aclcheck(schema, owner, ACL_CREATE) == ACLCHECK_OK)
+		return;
+	LockDatabaseObject(NamespaceRelationId, schema, 0, ShareUpdateExclusiveLock);
+	bf_catalog(psprintf("GRANT CREATE, USAGE ON SCHEMA backfill_staging TO %s",
+						quote_identifier(GetUserNameFromId(owner, false))), 0, NULL, NULL, NULL);
+}
+
+/* As the table's owner: the target may have another by now, or be gone. */
+void
+bf_partition_drop_table(Oid relid)
+{
+	BfIdentity	id;
+
+	bf_owner_enter(&id, bf_relowner(relid));
+	bf_exec("DROP TABLE %s", bf_relname(relid));
+	bf_identity_leave(&id);
+	bf_guard_forget_marks(relid);
 }
 
 void

@@ -24,6 +24,10 @@ extern Datum bf_partition_ids(List *partitions);
 /* What now hangs at each partition's parent and bound, in their order; InvalidOid: nothing. */
 extern Oid *bf_partition_locate(const BfVersion *v, List *partitions);
 
+/* Lets the owner of a target create tables in the staging schema. */
+extern void bf_partition_allow_staging(Oid owner);
+/* Drops a staged or retired table. */
+extern void bf_partition_drop_table(Oid relid);
 /* p was built: its staged table, row counts, fingerprint and the definition it was built to. */
 extern void bf_partition_built(const BfPartition *p, const char *fingerprint, const char *definition, TimestampTz started);
 /* The definition it was built to; NULL: not built. */

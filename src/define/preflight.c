@@ -223,6 +223,29 @@ rule_findings(Findings *f, const BfVersion *v, List *partitions)
 		add(f, "info", v->name, "source changes after the pin are not looked for (late_changes => 'ignore')", NULL);
 }
 
+/* What is to be replaced must be where it was; a version that is or was live replaces nothing now. */
+static bool
+check_places(Findings *f, const BfVersion *v, List *partitions)
+{
+	Oid		   *leaves;
+	int			before = f->n;
+	ListCell   *lc;
+
+	if (v->state != BF_DEFINED && v->state != BF_BUILDING && v->state != BF_BUILT && v->state != BF_FAILED)
+		return true;
+	leaves = bf_partition_locate(v, partitions);
+	foreach(lc, partitions)
+	{
+		BfPartition *p = lfirst(lc);
+
+		if (OidIsValid(p->live) && leaves[foreach_current_index(lc)] != p->live)
+			add(f, "blocker", p->name, get_rel_name(p->live) == NULL ? "partition was dropped" :
+				"partition is not attached any more, or not with these bounds",
+				"Undo that, or drop the version and create it again.");
+	}
+	return f->n == before;
+}
+
 BfRows *
 bf_preflight_findings(const BfVersion *v, List *partitions)
 {
@@ -252,6 +275,12 @@ bf_preflight_require(const BfVersion *v, List *partitions)
 	BfRows	   *r = bf_preflight_findings(v, partitions);
 	Findings   *f = palloc0(sizeof(Findings));
 
+	if (!check_places(f, v, partitions))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("version \"%s\" no longer fits its target: %s", v->name, TextDatumGetCString(f->values[0][2])),
+				 errdetail("It is partition \"%s\".", TextDatumGetCString(f->values[0][1])),
+				 errhint("%s", TextDatumGetCString(f->values[0][3]))));
 	if (r->nrows > 0 && strcmp(bf_rows_text(r, 0, 0), "blocker") == 0)
 		refuse(v, bf_rows_text(r, 0, 1), bf_rows_text(r, 0, 2), bf_rows_text(r, 0, 3));
 	check_locks(f, partitions);
@@ -280,7 +309,7 @@ backfill_plan(PG_FUNCTION_ARGS)
 	r = bf_preflight_findings(v, partitions);
 	check_locks(f, partitions);
 	check_disk(f, live_leaves(partitions));
-	rule_findings(f, v, partitions);
+	rule_findings(f, v, check_places(f, v, partitions) ? partitions : NIL);
 	InitMaterializedSRF(fcinfo, 0);
 	/* Gravest first; the costs, which come from the catalog, last. */
 	for (int s = 0; s < lengthof(severities); s++)

@@ -140,20 +140,6 @@ bf_version_name_lock(const char *name)
 			 errhint("Wait for that call to end, or cancel it.")));
 }
 
-static Oid
-relation_owner(Oid relid)
-{
-	HeapTuple	tup = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Oid			owner = InvalidOid;
-
-	if (HeapTupleIsValid(tup))
-	{
-		owner = ((Form_pg_class) GETSTRUCT(tup))->relowner;
-		ReleaseSysCache(tup);
-	}
-	return owner;
-}
-
 static int64
 limit_or(BfRows *r, int col)
 {
@@ -179,7 +165,7 @@ bf_version_get(const char *name)
 	v->state = bf_state_parse(bf_rows_text(r, 0, 2));
 	v->target_id = DatumGetInt64(BF_VALUE(r, 0, 3));
 	v->target = DatumGetObjectId(BF_VALUE(r, 0, 4));
-	v->owner = relation_owner(v->target);
+	v->owner = bf_relowner(v->target);
 	v->rule = bf_rows_text(r, 0, 5);
 	v->rule_canonical = bf_rows_text(r, 0, 6);
 	v->match_position = DatumGetBool(BF_VALUE(r, 0, 7));

@@ -10,8 +10,9 @@
 #include "publish/publish.h"
 
 #include "access/table.h"
-#include "access/visibilitymap.h"
 #include "access/xact.h"
+#include "build/load.h"
+#include "build/pin.h"
 #include "common/catalog.h"
 #include "define/gate.h"
 #include "define/guard.h"
@@ -23,7 +24,6 @@
 #include "publish/history.h"
 #include "publish/locks.h"
 #include "publish/switch_attach.h"
-#include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/inval.h"
@@ -244,24 +244,20 @@ require_definitions(const BfVersion *v, List *moves, bool all)
 	}
 }
 
-/* A table that is not all-frozen reads as empty, or in part, for a snapshot older than its rows. */
 static void
-require_frozen(const BfPartition *p, Oid relid)
+require_frozen(const BfVersion *v, const BfPartition *p, Oid relid)
 {
-	Relation	rel = table_open(relid, AccessShareLock);
-	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
-	BlockNumber visible,
-				frozen;
+	BlockNumber frozen,
+				blocks;
 
-	visibilitymap_count(rel, &visible, &frozen);
-	table_close(rel, NoLock);
-	if (frozen == blocks)
+	if (bf_load_is_frozen(relid, &frozen, &blocks))
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("staged partition \"%s\" is not all-frozen", p->name),
 			 errdetail("%u of %u pages are; older snapshots would not see the rows of the others.", frozen, blocks),
-			 errhint("Run VACUUM (FREEZE) %s when older transactions have ended, then publish again.", bf_relname(relid))));
+			 v->state == BF_BUILT ? errhint("Call backfill_build(%s) to build it again.", quote_literal_cstr(v->name)) :
+			 errhint("Create and build a new version.")));
 }
 
 /* What goes out has not been written since it was read, what goes in has not been written at all. */
@@ -358,7 +354,7 @@ publish_locked(void *arg)
 	require_definitions(pub->v, pub->moves, false);
 	require_unwritten(pub->v, pub->partitions);
 	foreach(lc, pub->moves)
-		require_frozen(((BfMove *) lfirst(lc))->partition, ((BfMove *) lfirst(lc))->in);
+		require_frozen(pub->v, ((BfMove *) lfirst(lc))->partition, ((BfMove *) lfirst(lc))->in);
 	require_green_quietly(pub);
 	bf_switch_attach.apply(pub->v, pub->moves);
 	record(pub);
@@ -431,6 +427,17 @@ require_publishable(BfVersion *v, bool again)
 }
 
 static void
+tell_no_baseline(const BfVersion *v, int partitions)
+{
+	if (partitions > 0)
+		ereport(NOTICE,
+				(errmsg_plural("%d partition of version \"%s\" had nothing to be compared with",
+							   "%d partitions of version \"%s\" had nothing to be compared with",
+							   partitions, partitions, v->name),
+				 errdetail("They are new, or what is live there is empty.")));
+}
+
+static void
 prepare(PublishCall *pub)
 {
 	BfVersion  *v = pub->v;
@@ -438,6 +445,7 @@ prepare(PublishCall *pub)
 	bool		moved;
 
 	bf_locks_serialize(v, "publish");
+	bf_pin_refuse_foreign(v);
 	pub->partitions = bf_partition_list(v->id);
 	previous = palloc0(sizeof(Oid) * Max(1, list_length(pub->partitions)));
 	moved = follow_target(v, pub->partitions, previous);
@@ -447,7 +455,7 @@ prepare(PublishCall *pub)
 		bf_validate(v, pub->partitions);
 		pub->partitions = bf_partition_list(v->id);
 	}
-	(void) bf_evidence_require_green(v, pub->partitions);
+	tell_no_baseline(v, bf_evidence_require_green(v, pub->partitions));
 	pub->moves = plan_moves(pub->partitions, previous);
 	bf_publish_watch();
 	bf_publish_check(v, pub->moves);

@@ -8,6 +8,7 @@
 #include "backfill.h"
 
 #include "access/xact.h"
+#include "build/pin.h"
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
 #include "define/guard.h"
@@ -247,10 +248,37 @@ require_tables(const Step *step)
 	}
 }
 
+/* ATTACH would find this out under the locks, in words of its own. */
+static void
+require_same_columns(const Step *step)
+{
+	ListCell   *lc;
+
+	foreach(lc, step->moves)
+	{
+		BfMove	   *m = lfirst(lc);
+		BfRows	   *r = bf_catalog("SELECT string_agg(DISTINCT quote_ident(a.attname), ', ') FROM pg_attribute a WHERE a.attrelid IN ($1, $2)"
+								   " AND a.attnum > 0 AND NOT a.attisdropped AND NOT EXISTS (SELECT FROM pg_attribute b"
+								   "  WHERE b.attrelid = CASE a.attrelid WHEN $1 THEN $2 ELSE $1 END AND b.attnum > 0 AND NOT b.attisdropped"
+								   "  AND b.attname = a.attname AND b.atttypid = a.atttypid AND b.atttypmod = a.atttypmod)",
+								   BF_ARGS(OIDOID, OIDOID),
+								   BF_VALS(ObjectIdGetDatum(m->partition->parent), ObjectIdGetDatum(m->in)), NULL);
+
+		if (OidIsValid(m->in) && !BF_ISNULL(r, 0, 0))
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("cannot withdraw version \"%s\": the columns of its target changed", step->v->name),
+					 errdetail("What partition \"%s\" replaced differs in: %s.", m->partition->name, bf_rows_text(r, 0, 0)),
+					 errhint("Undo that change, or publish another version over it.")));
+	}
+}
+
 /* Names of the partitions that were written since they were published; NULL: none. */
 static char *
 written_partitions(const Step *step, List **names)
 {
+	/* NB: of what was published in another database nobody knows, so all of it counts as written. */
+	bool		foreign = bf_pin_is_foreign(step->v);
 	StringInfoData s;
 	ListCell   *lc;
 
@@ -259,7 +287,7 @@ written_partitions(const Step *step, List **names)
 	{
 		BfMove	   *m = lfirst(lc);
 
-		if (!bf_guard_is_marked(m->out))
+		if (!foreign && !bf_guard_is_marked(m->out))
 			continue;
 		*names = lappend(*names, m->partition->name);
 		appendStringInfo(&s, "%s%s", s.len > 0 ? ", " : "", quote_identifier(m->partition->name));
@@ -303,6 +331,7 @@ plan_steps(Rollback *rb)
 		step->partitions = bf_partition_list(step->v->id);
 		step->moves = plan_moves(step->partitions);
 		require_tables(step);
+		require_same_columns(step);
 		check_writes(rb, step);
 		bf_switch_attach.prepare(step->v, step->moves);
 		rb->steps = lappend(rb->steps, step);

@@ -6,6 +6,8 @@
 
 #include "access/xact.h"
 #include "build/builder.h"
+#include "build/load.h"
+#include "build/pin.h"
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
 #include "define/gate.h"
@@ -23,8 +25,12 @@ PG_FUNCTION_INFO_V1(backfill_build);
 static const char *
 out_of_date(const BfVersion *v)
 {
+	BlockNumber frozen,
+				blocks;
 	ListCell   *lc;
 
+	if (bf_pin_is_foreign(v))
+		return "It was built in another database and restored here.";
 	if (bf_guard_late_write(v->id) != NULL)
 		return "Live partitions were written since its snapshot was taken.";
 	foreach(lc, bf_partition_list(v->id))
@@ -34,6 +40,8 @@ out_of_date(const BfVersion *v)
 
 		if (!OidIsValid(p->staged) || get_rel_name(p->staged) == NULL)
 			return "A staged table was dropped.";
+		if (!bf_guard_installed(p->staged) || !bf_load_is_frozen(p->staged, &frozen, &blocks))
+			return "A staged table was written.";
 		if (built == NULL || strcmp(built, bf_gate_definition(p->live, v->target)) != 0)
 			return "The definition of the target changed after it was built.";
 	}

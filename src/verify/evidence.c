@@ -16,12 +16,14 @@
 
 #define MAX_LISTED 10
 
-/* $1 is the version.  Files are compared by number: a rewrite or TRUNCATE changes it. */
+/* $1 is the version.  Files are compared by number: a rewrite or TRUNCATE changes it.  A guard switched off has a new xmin. */
 #define BINDINGS \
 "SELECT p.id, p.ordinal, p.name, pg_catalog.md5(pg_catalog.concat_ws('|', d.definition,\n" \
 "        coalesce(p.definition, ''), coalesce(p.staged::oid, 0), coalesce(s.relfilenode, 0), coalesce(p.live::oid, 0),\n" \
 "        coalesce(l.relfilenode, 0), coalesce((SELECT pg_catalog.max(m.id) FROM backfill.bf_mark m\n" \
-"                                               WHERE m.relid = p.staged::oid), 0))) AS binding\n" \
+"                                               WHERE m.relid = p.staged::oid), 0),\n" \
+"        (SELECT pg_catalog.string_agg(pg_catalog.concat(t.xmin, t.tgenabled), '|' ORDER BY t.oid) FROM pg_catalog.pg_trigger t\n" \
+"          WHERE t.tgrelid IN (p.staged::oid, p.live::oid) AND t.tgfoid = 'backfill.guard()'::pg_catalog.regprocedure))) AS binding\n" \
 "  FROM backfill.bf_partition p\n" \
 "  LEFT JOIN pg_catalog.pg_class s ON s.oid = p.staged::oid\n" \
 "  LEFT JOIN pg_catalog.pg_class l ON l.oid = p.live::oid\n" \
@@ -276,6 +278,10 @@ red_hint(const BfVersion *v, BfRows *r, int row)
 						" backfill_waive(%s, %s, 'reason').", name, name, quote_literal_cstr(gate));
 	if (v->state != BF_BUILT)
 		return pstrdup("Create and build a new version.");
+	if (strcmp(gate, "live unchanged") == 0 && strcmp(bf_rows_text(r, row, J_NEW), "detached") == 0)
+		return psprintf("Attach it again and call backfill_validate(%s), or drop the version and create it again.", name);
+	if (strcmp(gate, "live unchanged") == 0 && strcmp(bf_rows_text(r, row, J_NEW), "dropped") == 0)
+		return pstrdup("Drop the version and create it again.");
 	if (strcmp(gate, "live unchanged") == 0 || strcmp(gate, "built") == 0 || strcmp(gate, "definition unchanged") == 0)
 		return psprintf("Call backfill_build(%s) to build it again.", name);
 	return psprintf("Mend the rule with backfill_create(%s, ..., replace => true) and build again.", name);

@@ -7,6 +7,7 @@
  */
 #include "verify/validate.h"
 
+#include "build/pin.h"
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
 #include "define/bound.h"
@@ -36,6 +37,7 @@ typedef struct Validation
 	List	   *totals;			/* of BfTotal *, scope partition */
 	List	   *whole_totals;	/* of BfTotal *, scope version */
 	BfBindings *bindings;
+	bool		foreign;		/* built in another database, see pin.h */
 	List	   *altered;		/* of BfPartition * whose definition changed since the build */
 	List	   *measures;		/* of BfMeasure *, in order of partition and gate */
 	List	   *unchanged;		/* of BfPartition * where old and new are the same */
@@ -191,6 +193,8 @@ measure_live(Validation *val, const BfPartition *p)
 		found = "dropped";
 	else if (was_replaced(val, p))
 		found = "detached";
+	else if (val->foreign)
+		found = "not known here";
 	else if (bf_guard_written_since_pin(val->v->id, p->live))
 		found = "written";
 	else
@@ -444,6 +448,7 @@ validate(BfVersion *v, List *partitions)
 	val->v = v;
 	val->context = CurrentMemoryContext;
 	val->gates = bf_gate_list(v->id);
+	val->foreign = bf_pin_is_foreign(v);
 	val->bindings = bf_evidence_bindings(v->id);
 	val->altered = bf_gate_changed_definitions(v, partitions);
 	parse_totals(val);
