@@ -11,7 +11,7 @@ OBJS = src/backfill.o \
 	src/define/preflight.o src/define/create.o \
 	src/build/pin.o src/build/shape.o src/build/load.o src/build/builder.o \
 	src/verify/compare.o src/verify/evidence.o src/verify/validate.o \
-	src/publish/locks.o src/publish/switch_attach.o src/publish/publish.o src/publish/rollback.o src/publish/history.o \
+	src/publish/locks.o src/publish/names.o src/publish/switch_attach.o src/publish/publish.o src/publish/rollback.o src/publish/history.o \
 	src/run/build.o \
 	src/report/manifest.o
 

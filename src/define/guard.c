@@ -217,6 +217,9 @@ bf_guard_install(Oid relid)
 	/* Also when session_replication_role = replica and in a subscription's apply worker. */
 	bf_exec("ALTER TABLE ONLY %s ENABLE ALWAYS TRIGGER " BF_GUARD_TRIGGER
 			", ENABLE ALWAYS TRIGGER " BF_GUARD_TRUNCATE_TRIGGER, name);
+	/* What was written while there were no guards nobody knows; to versions pinned before, it counts as written. */
+	if (get_rel_relispartition(relid))
+		mark(relid);
 }
 
 void

@@ -13,6 +13,7 @@ typedef struct BfMove
 	BfPartition *partition;
 	Oid			out;			/* InvalidOid: nothing is there yet (a created partition) */
 	Oid			in;				/* InvalidOid: nothing will be there (a created one withdrawn) */
+	char	   *out_check;		/* the CHECK that will spare a scan when `out` comes back; see switch_attach.c */
 	Oid			previous;		/* what `in` replaced when it was live before; InvalidOid: nothing */
 } BfMove;
 

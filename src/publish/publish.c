@@ -400,7 +400,7 @@ plan_moves(List *partitions, const Oid *previous)
 
 		if (strcmp(p->state, "staged") != 0 && strcmp(p->state, "retired") != 0)
 			continue;
-		m = palloc(sizeof(BfMove));
+		m = palloc0(sizeof(BfMove));
 		m->partition = p;
 		m->out = p->live;
 		m->in = p->staged;
