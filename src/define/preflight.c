@@ -12,6 +12,7 @@
 
 #include "access/table.h"
 #include "access/twophase.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "define/bound.h"
 #include "define/partition.h"
@@ -238,7 +239,10 @@ check_places(Findings *f, const BfVersion *v, List *partitions)
 	{
 		BfPartition *p = lfirst(lc);
 
-		if (OidIsValid(p->live) && leaves[foreach_current_index(lc)] != p->live)
+		if (!OidIsValid(p->live) || leaves[foreach_current_index(lc)] == p->live)
+			continue;
+		/* One whose detach is pending is a finding of its own, with its own remedy. */
+		if (!get_rel_relispartition(p->live) || !PartitionHasPendingDetach(p->live))
 			add(f, "blocker", p->name, get_rel_name(p->live) == NULL ? "partition was dropped" :
 				"partition is not attached any more, or not with these bounds",
 				"Undo that, or drop the version and create it again.");
