@@ -8,7 +8,7 @@ OBJS = src/backfill.o \
 	src/common/catalog.o \
 	src/define/version.o src/define/rule.o src/define/bound.o src/define/partition.o src/define/plan.o \
 	src/define/expression.o src/define/expect.o src/define/total.o src/define/gate.o src/define/guard.o \
-	src/define/preflight.o src/define/create.o \
+	src/define/preflight.o src/define/create.o src/define/drop.o \
 	src/build/pin.o src/build/shape.o src/build/load.o src/build/builder.o \
 	src/verify/compare.o src/verify/evidence.o src/verify/validate.o \
 	src/publish/locks.o src/publish/names.o src/publish/switch_attach.o src/publish/publish.o src/publish/rollback.o src/publish/history.o \

@@ -8,34 +8,26 @@
 #include "backfill.h"
 
 #include "access/table.h"
-#include "access/xact.h"
 #include "catalog/catalog.h"
 #include "catalog/namespace.h"
-#include "catalog/pg_type.h"
 #include "common/catalog.h"
 #include "define/bound.h"
+#include "define/drop.h"
 #include "define/gate.h"
 #include "define/guard.h"
 #include "define/partition.h"
 #include "define/plan.h"
 #include "define/preflight.h"
-#include "define/rule.h"
 #include "define/version.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "parser/parse_coerce.h"
-#include "utils/acl.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/partcache.h"
-#include "utils/rel.h"
-#include "utils/syscache.h"
 #include "utils/typcache.h"
 
 PG_FUNCTION_INFO_V1(backfill_create);
-PG_FUNCTION_INFO_V1(backfill_drop);
 
 /* Positions of backfill_create's arguments. */
 enum
@@ -379,123 +371,6 @@ definition_json(FunctionCallInfo fcinfo, const BfVersion *v, const BfRange *rang
 	return BF_VALUE(r, 0, 0);
 }
 
-/* A table that waits, staged or retired, where only we put tables; one taken away or attached by hand is the user's. */
-static bool
-is_ours(Oid relid)
-{
-	return OidIsValid(relid) && get_rel_name(relid) != NULL && !get_rel_relispartition(relid) &&
-		get_rel_namespace(relid) == get_namespace_oid(BF_STAGING_SCHEMA, true);
-}
-
-static bool
-is_used_by_others(const BfVersion *v, Oid relid)
-{
-	return bf_catalog("SELECT 1 FROM backfill.bf_partition WHERE version_id <> $1 AND state <> 'dropped'"
-					  " AND (live = $2 OR staged = $2) LIMIT 1", BF_ARGS(INT8OID, OIDOID), BF_VALS(Int64GetDatum(v->id), ObjectIdGetDatum(relid)), NULL)->nrows > 0;
-}
-
-/* Drops a version's tables, what only it can bring back, and the guards on live leaves that no other version needs. */
-static void
-drop_tables(const BfVersion *v)
-{
-	ListCell   *lc;
-	BfIdentity	id;
-
-	foreach(lc, bf_partition_list(v->id))
-	{
-		BfPartition *p = lfirst(lc);
-
-		if (is_ours(p->staged))
-			bf_partition_drop_table(p->staged);
-		if (!OidIsValid(p->live) || get_rel_name(p->live) == NULL || is_used_by_others(v, p->live))
-			continue;
-		if (is_ours(p->live))
-		{
-			bf_partition_drop_table(p->live);
-			continue;
-		}
-		bf_owner_enter(&id, bf_relowner(p->live));
-		bf_guard_remove(p->live);
-		bf_identity_leave(&id);
-		bf_guard_forget_marks(p->live);
-	}
-}
-
-static bool
-was_published(const BfVersion *v)
-{
-	return bf_catalog("SELECT 1 FROM backfill.bf_history WHERE version_id = $1 LIMIT 1",
-					  BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL)->nrows > 0;
-}
-
-static void
-forget(const BfVersion *v)
-{
-	drop_tables(v);
-	bf_catalog("DELETE FROM backfill.bf_version WHERE id = $1", BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL);
-}
-
-/* True when the call repeats an existing definition; otherwise the way is free. */
-static bool
-already_there(FunctionCallInfo fcinfo, BfVersion *v, Datum definition)
-{
-	BfVersion  *old = bf_version_get(v->name);
-	bool		replace = !PG_ARGISNULL(A_REPLACE) && PG_GETARG_BOOL(A_REPLACE);
-	char	   *differ;
-
-	if (old == NULL)
-		return false;
-	old = bf_version_require(v->name);
-	differ = bf_rows_text(bf_catalog("SELECT pg_catalog.string_agg(n.key, ', ' ORDER BY n.key) FROM backfill.bf_target t,"
-									 " pg_catalog.jsonb_each($2) n WHERE t.version_id = $1 AND t.definition->n.key IS DISTINCT FROM n.value",
-									 BF_ARGS(INT8OID, JSONBOID), BF_VALS(Int64GetDatum(old->id), definition), NULL), 0, 0);
-	if (differ == NULL)
-	{
-		ereport(NOTICE, (errmsg("version \"%s\" is defined like this already, skipping", v->name)));
-		return true;
-	}
-	if (was_published(old) || !replace)
-		ereport(ERROR,
-				(errcode(ERRCODE_DUPLICATE_OBJECT),
-				 errmsg("version \"%s\" already exists with another definition", v->name),
-				 errdetail("Different: %s.", differ),
-				 was_published(old) ? errhint("It has been published and stays as it is; choose another name.") :
-				 errhint("Choose another name, or use replace => true to throw the old definition away.")));
-	ereport(NOTICE,
-			(errmsg("replacing version \"%s\" and what was staged for it", v->name),
-			 errdetail("Different: %s.", differ)));
-	forget(old);
-	return false;
-}
-
-static void
-insert_version(FunctionCallInfo fcinfo, BfVersion *v, const BfRuleInfo *rule, Datum definition)
-{
-	bool		nulls[] = {false, false, PG_ARGISNULL(A_CODE_REVISION), false, false, false, v->max_lost_keys < 0,
-	v->max_gained_keys < 0, v->max_shrink < 0};
-	BfRows	   *r;
-
-	r = bf_catalog("INSERT INTO backfill.bf_version (name, state, parameters, code_revision, settings, late_changes,"
-				   " max_rejections, max_lost_keys, max_gained_keys, max_shrink)"
-				   " VALUES ($1, 'defined', $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id",
-				   BF_ARGS(TEXTOID, JSONBOID, TEXTOID, TEXTARRAYOID, TEXTOID, INT8OID, INT8OID, INT8OID, FLOAT8OID),
-				   BF_VALS(bf_text(v->name), JsonbPGetDatum(v->parameters),
-						   nulls[2] ? (Datum) 0 : PG_GETARG_DATUM(A_CODE_REVISION), bf_text_array(v->settings),
-						   bf_text(v->late_changes), Int64GetDatum(v->max_rejections), Int64GetDatum(v->max_lost_keys),
-						   Int64GetDatum(v->max_gained_keys), Float8GetDatum(v->max_shrink)), nulls);
-	v->id = DatumGetInt64(BF_VALUE(r, 0, 0));
-	v->state = BF_DEFINED;
-	bf_catalog("INSERT INTO backfill.bf_target (version_id, target, rule, rule_canonical, match_position, key, allow_volatile,"
-			   " sources_declared, sources_extra, stable_functions, volatile_functions, definition)"
-			   " VALUES ($1, $2::pg_catalog.regclass, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-			   BF_ARGS(INT8OID, OIDOID, TEXTOID, TEXTOID, BOOLOID, TEXTARRAYOID, BOOLOID, BOOLOID, OIDARRAYOID,
-					   TEXTARRAYOID, TEXTARRAYOID, JSONBOID),
-			   BF_VALS(Int64GetDatum(v->id), ObjectIdGetDatum(v->target), bf_text(v->rule), bf_text(rule->canonical),
-					   BoolGetDatum(v->match_position), bf_text_array(v->key), BoolGetDatum(v->allow_volatile),
-					   BoolGetDatum(v->sources_declared), bf_oid_array(v->sources_extra), bf_text_array(rule->stable),
-					   bf_text_array(rule->volatile_), definition), NULL);
-}
-
 /*
  * What a build would find out in the middle of its work: whether the owner may
  * read the sources, and, for every partition with an open side, that the key's
@@ -527,6 +402,116 @@ check_queries(const BfVersion *v, const BfRuleInfo *rule, List *partitions)
 	}
 }
 
+/* What the two definitions differ in; NULL: nothing. */
+static char *
+differences(const BfVersion *old, Datum definition)
+{
+	return bf_rows_text(bf_catalog("SELECT pg_catalog.string_agg(n.key, ', ' ORDER BY n.key) FROM backfill.bf_target t,"
+								   " pg_catalog.jsonb_each($2) n WHERE t.version_id = $1 AND t.definition->n.key IS DISTINCT FROM n.value",
+								   BF_ARGS(INT8OID, JSONBOID), BF_VALS(Int64GetDatum(old->id), definition), NULL), 0, 0);
+}
+
+/* What the same words mean by now: names may stand for other relations, the target may have other partitions. */
+static char *
+new_meaning(const BfVersion *old, const BfRuleInfo *rule, List *partitions)
+{
+	List	   *before = bf_partition_list(old->id);
+	bool		same = list_length(before) == list_length(partitions);
+	ListCell   *a,
+			   *b;
+
+	if (strcmp(rule->canonical, old->rule_canonical) != 0)
+		return "what the rule's names stand for";
+	forboth(a, before, b, partitions)
+	{
+		BfPartition *x = lfirst(a);
+		BfPartition *y = lfirst(b);
+
+		same = same && x->parent == y->parent && strcmp(x->bound, y->bound) == 0;
+	}
+	return same ? NULL : "the partitions of the target";
+}
+
+static void
+derive(BfVersion *v, const BfRange *range, BfRuleInfo **rule, List **partitions)
+{
+	BfIdentity	id;
+
+	bf_owner_enter(&id, v->owner);
+	bf_version_apply_settings(v);
+	*rule = bf_rule_analyze(v);
+	v->rule_canonical = (*rule)->canonical;
+	/* NB: from here on the search_path is safe: bounds and names are worked out by queries of ours. */
+	bf_bound_settings(v);
+	*partitions = bf_plan_select(v, range);
+	check_queries(v, *rule, *partitions);
+	bf_identity_leave(&id);
+}
+
+/*
+ * Decides about a version of this name that is there already: true when the
+ * call repeats its definition, false when it was thrown away.
+ */
+static bool
+keep_old(BfVersion *v, const BfRange *range, Datum definition, bool replace)
+{
+	BfVersion  *old = bf_version_require(v->name);
+	char	   *differ = differences(old, definition);
+	BfRuleInfo *rule;
+	List	   *partitions;
+
+	if (differ == NULL && replace && !bf_version_was_published(old))
+	{
+		derive(v, range, &rule, &partitions);
+		differ = new_meaning(old, rule, partitions);
+	}
+	if (differ == NULL)
+	{
+		ereport(NOTICE, (errmsg("version \"%s\" is defined like this already, skipping", v->name)));
+		return true;
+	}
+	if (bf_version_was_published(old) || !replace)
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_OBJECT),
+				 errmsg("version \"%s\" already exists with another definition", v->name),
+				 errdetail("Different: %s.", differ),
+				 bf_version_was_published(old) ? errhint("It has been published and stays as it is; choose another name.") :
+				 errhint("Choose another name, or use replace => true to throw the old definition away.")));
+	ereport(NOTICE,
+			(errmsg("replacing version \"%s\" and what was staged for it", v->name),
+			 errdetail("Different: %s.", differ)));
+	bf_drop_forget(old);
+	return false;
+}
+
+static void
+insert_version(FunctionCallInfo fcinfo, BfVersion *v, const BfRuleInfo *rule, Datum definition)
+{
+	bool		nulls[] = {false, false, PG_ARGISNULL(A_CODE_REVISION), false, false, false, v->max_lost_keys < 0,
+	v->max_gained_keys < 0, v->max_shrink < 0};
+	BfRows	   *r;
+
+	r = bf_catalog("INSERT INTO backfill.bf_version (name, state, parameters, code_revision, settings, late_changes,"
+				   " max_rejections, max_lost_keys, max_gained_keys, max_shrink)"
+				   " VALUES ($1, 'defined', $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id",
+				   BF_ARGS(TEXTOID, JSONBOID, TEXTOID, TEXTARRAYOID, TEXTOID, INT8OID, INT8OID, INT8OID, FLOAT8OID),
+				   BF_VALS(bf_text(v->name), JsonbPGetDatum(v->parameters),
+						   nulls[2] ? (Datum) 0 : PG_GETARG_DATUM(A_CODE_REVISION), bf_text_array(v->settings),
+						   bf_text(v->late_changes), Int64GetDatum(v->max_rejections), Int64GetDatum(v->max_lost_keys),
+						   Int64GetDatum(v->max_gained_keys), Float8GetDatum(v->max_shrink)), nulls);
+	v->id = DatumGetInt64(BF_VALUE(r, 0, 0));
+	v->state = BF_DEFINED;
+	bf_catalog("INSERT INTO backfill.bf_target (version_id, target, rule, rule_canonical, match_position, key, allow_volatile,"
+			   " sources_declared, sources_extra, stable_functions, volatile_functions, definition)"
+			   " VALUES ($1, $2::pg_catalog.regclass, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+			   BF_ARGS(INT8OID, OIDOID, TEXTOID, TEXTOID, BOOLOID, TEXTARRAYOID, BOOLOID, BOOLOID, OIDARRAYOID,
+					   TEXTARRAYOID, TEXTARRAYOID, JSONBOID),
+			   BF_VALS(Int64GetDatum(v->id), ObjectIdGetDatum(v->target), bf_text(v->rule), bf_text(rule->canonical),
+					   BoolGetDatum(v->match_position), bf_text_array(v->key), BoolGetDatum(v->allow_volatile),
+					   BoolGetDatum(v->sources_declared), bf_oid_array(v->sources_extra), bf_text_array(rule->stable),
+					   bf_text_array(rule->volatile_), definition), NULL);
+}
+
 /* Writes to the live leaves are marked from here on, so that publish can tell whether any came after the pin. */
 static void
 install_guards(const BfVersion *v, List *partitions)
@@ -550,7 +535,6 @@ backfill_create(PG_FUNCTION_ARGS)
 	BfRuleInfo *rule;
 	List	   *partitions;
 	Datum		definition;
-	BfIdentity	id;
 
 	bf_version_refuse_standby();
 	v->name = arg_text(fcinfo, A_VERSION);
@@ -559,19 +543,11 @@ backfill_create(PG_FUNCTION_ARGS)
 	read_range(fcinfo, v, &range);
 	bf_version_name_lock(v->name);
 	definition = definition_json(fcinfo, v, &range);
-	if (already_there(fcinfo, v, definition))
+	if (bf_version_get(v->name) != NULL &&
+		keep_old(v, &range, definition, !PG_ARGISNULL(A_REPLACE) && PG_GETARG_BOOL(A_REPLACE)))
 		PG_RETURN_VOID();
 
-	bf_owner_enter(&id, v->owner);
-	bf_version_apply_settings(v);
-	rule = bf_rule_analyze(v);
-	v->rule_canonical = rule->canonical;
-	/* NB: from here on the search_path is safe: bounds and names are worked out by queries of ours. */
-	bf_bound_settings(v);
-	partitions = bf_plan_select(v, &range);
-	check_queries(v, rule, partitions);
-	bf_identity_leave(&id);
-
+	derive(v, &range, &rule, &partitions);
 	bf_preflight_require(v, partitions);
 	insert_version(fcinfo, v, rule, definition);
 	bf_partition_insert(v, partitions);
@@ -582,66 +558,5 @@ backfill_create(PG_FUNCTION_ARGS)
 				(errmsg("source changes after the pin are not looked for"),
 				 errdetail("late_changes is 'ignore' by default in this release."),
 				 errhint("Use late_changes => 'block' to keep writers of the sources out until the build commits.")));
-	PG_RETURN_VOID();
-}
-
-/* A version whose target is gone belongs to who made it; everything else is for members of the target's owner. */
-static BfVersion *
-lock_to_drop(const char *name)
-{
-	BfVersion  *v = bf_version_get(name);
-	BfRows	   *r;
-	Oid			creator;
-
-	if (v == NULL || OidIsValid(v->owner))
-		return bf_version_lock(name);
-	bf_version_refuse_standby();
-	r = bf_catalog("SELECT created_by::text FROM backfill.bf_version WHERE id = $1", BF_ARGS(INT8OID),
-				   BF_VALS(Int64GetDatum(v->id)), NULL);
-	creator = get_role_oid(bf_rows_text(r, 0, 0), true);
-	if (!superuser() && !(OidIsValid(creator) && has_privs_of_role(GetUserId(), creator)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("permission denied for version \"%s\"", name),
-				 errdetail("Its target is gone; role \"%s\" has created it.", bf_rows_text(r, 0, 0)),
-				 errhint("Ask a member of that role to make this call.")));
-	bf_version_name_lock(name);
-	return v;
-}
-
-static void
-tell_what_is_lost(const BfVersion *v)
-{
-	BfRows	   *r = bf_catalog("SELECT pg_catalog.string_agg(DISTINCT pg_catalog.quote_ident(o.name), ', ') FROM backfill.bf_partition p"
-							   " JOIN backfill.bf_partition q ON q.live = p.staged AND q.state = 'live'"
-							   " JOIN backfill.bf_version o ON o.id = q.version_id WHERE p.version_id = $1 AND o.state = 'published'",
-							   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL);
-
-	if (!BF_ISNULL(r, 0, 0))
-		ereport(NOTICE,
-				(errmsg("what was published over version \"%s\" can no longer be withdrawn", v->name),
-				 errdetail("It replaced tables of this version: %s.", bf_rows_text(r, 0, 0))));
-}
-
-/*
- * A version that was never published leaves no trace and its name is free
- * again; of a published one only the tables go, the record stays.
- */
-Datum
-backfill_drop(PG_FUNCTION_ARGS)
-{
-	BfVersion  *v = lock_to_drop(text_to_cstring(PG_GETARG_TEXT_PP(0)));
-
-	if (!was_published(v) && v->state != BF_PUBLISHED)
-	{
-		forget(v);
-		PG_RETURN_VOID();
-	}
-	if (v->state != BF_DROPPED)
-		bf_version_advance(v, BF_DROPPED, v->state == BF_PUBLISHED && !OidIsValid(v->owner) ? "drop without target" : "drop");
-	if (OidIsValid(v->owner))
-		tell_what_is_lost(v);
-	drop_tables(v);
-	bf_partition_dropped(v);
 	PG_RETURN_VOID();
 }

@@ -93,7 +93,7 @@ map_mutator(Node *node, void *context)
 					(errcode(ERRCODE_UNDEFINED_COLUMN),
 					 errmsg("column \"%s\" of %s does not exist", name, bf_relname(map->relid)),
 					 errdetail("A gate of the version totals it."),
-					 errhint("Create the version again with replace => true and build it.")));
+					 errhint("Call backfill_add_gate again, with the gate's name and another total.")));
 		var->varattnosyn = var->varattno;
 		return (Node *) var;
 	}

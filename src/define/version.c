@@ -254,3 +254,10 @@ bf_version_apply_settings(const BfVersion *v)
 		(void) set_config_option(name, lfirst(lc), PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	}
 }
+
+bool
+bf_version_was_published(const BfVersion *v)
+{
+	return bf_catalog("SELECT 1 FROM backfill.bf_history WHERE version_id = $1 LIMIT 1",
+					  BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL)->nrows > 0;
+}

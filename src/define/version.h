@@ -15,6 +15,8 @@ extern BfVersion *bf_version_get(const char *name);
 extern void bf_version_advance(BfVersion *v, BfState to, const char *by);
 /* Reads and checks membership, without locking; 42704 when unknown. */
 extern BfVersion *bf_version_require(const char *name);
+/* Whether it was ever live. */
+extern bool bf_version_was_published(const BfVersion *v);
 extern void bf_version_refuse_standby(void);
 extern void bf_version_require_read_committed(const char *what);
 extern const char *bf_state_name(BfState s);

@@ -434,7 +434,7 @@ tell_no_baseline(const BfVersion *v, int partitions)
 				(errmsg_plural("%d partition of version \"%s\" had nothing to be compared with",
 							   "%d partitions of version \"%s\" had nothing to be compared with",
 							   partitions, partitions, v->name),
-				 errdetail("They are new, or what is live there is empty.")));
+				 errdetail("Nothing is live there, or what is live is empty.")));
 }
 
 static void

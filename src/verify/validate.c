@@ -248,7 +248,7 @@ measure_comparison(Validation *val, const BfPartition *p, const BfComparison *c)
 
 	(void) note_counts(val, p, "row count",
 					   compared || c->new_rows == 0 ? passed_if(!shrinks_too_much(v, c)) : "no_baseline",
-					   BF_COUNT_ROWS, c->old_rows, c->new_rows, c->changed);
+					   BF_COUNT_ROWS, c->old_rows, c->new_rows, v->key == NIL ? Max(c->lost, c->gained) : c->changed);
 	m = note_counts(val, p, "lost keys", keys ? keys : passed_if(!lost), keys ? BF_NOT_COUNTED : BF_COUNT_LOST,
 					c->old_rows, c->new_rows, c->lost);
 	add_samples(val, m, c, p, BF_SAMPLE_LOST);

@@ -330,6 +330,23 @@ REVOKE regress_create_owner FROM regress_create_other;
 SET ROLE regress_create_owner;
 
 --
+-- The same words, but they mean something else by now: skipped unless the caller asks to replace
+--
+CREATE TABLE grow (d int PRIMARY KEY, v int) PARTITION BY RANGE (d);
+CREATE TABLE grow_1 PARTITION OF grow FOR VALUES FROM (0) TO (10);
+SELECT backfill_create('grow', 'grow', 'SELECT d, v FROM grow', all_partitions => true, late_changes => 'ignore');
+SELECT backfill_create('grow', 'grow', 'SELECT d, v FROM grow', all_partitions => true, late_changes => 'ignore', replace => true);
+CREATE TABLE grow_2 PARTITION OF grow FOR VALUES FROM (10) TO (20);
+SELECT backfill_create('grow', 'grow', 'SELECT d, v FROM grow', all_partitions => true, late_changes => 'ignore');
+SELECT partition FROM backfill.partition WHERE version = 'grow' ORDER BY ordinal;
+SELECT backfill_create('grow', 'grow', 'SELECT d, v FROM grow', all_partitions => true, late_changes => 'ignore', replace => true);
+SELECT partition FROM backfill.partition WHERE version = 'grow' ORDER BY ordinal;
+SELECT backfill_drop('grow');
+DROP TABLE grow;
+-- reserved: what was there before any version
+SELECT backfill_create('original', 'daily', :'rule', all_partitions => true);
+
+--
 -- Nothing was changed by what was refused, and no guard is left on its partitions
 --
 SELECT version FROM backfill.status WHERE version = 'bad';

@@ -1,0 +1,130 @@
+/*
+ * drop.c
+ *		backfill_drop: what a version leaves behind goes.
+ */
+#include "define/drop.h"
+
+#include "access/htup_details.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_type.h"
+#include "common/catalog.h"
+#include "define/guard.h"
+#include "define/partition.h"
+#include "define/version.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+PG_FUNCTION_INFO_V1(backfill_drop);
+
+/* A table that waits, staged or retired, where only we put tables; one taken away or attached by hand is the user's. */
+static bool
+is_ours(Oid relid)
+{
+	return OidIsValid(relid) && get_rel_name(relid) != NULL && !get_rel_relispartition(relid) &&
+		get_rel_namespace(relid) == get_namespace_oid(BF_STAGING_SCHEMA, true);
+}
+
+static bool
+is_used_by_others(const BfVersion *v, Oid relid)
+{
+	return bf_catalog("SELECT 1 FROM backfill.bf_partition WHERE version_id <> $1 AND state <> 'dropped'"
+					  " AND (live = $2 OR staged = $2) LIMIT 1", BF_ARGS(INT8OID, OIDOID), BF_VALS(Int64GetDatum(v->id), ObjectIdGetDatum(relid)), NULL)->nrows > 0;
+}
+
+/* Drops a version's tables, what only it can bring back, and the guards on live leaves that no other version needs. */
+static void
+drop_tables(const BfVersion *v)
+{
+	ListCell   *lc;
+	BfIdentity	id;
+
+	foreach(lc, bf_partition_list(v->id))
+	{
+		BfPartition *p = lfirst(lc);
+
+		if (is_ours(p->staged))
+			bf_partition_drop_table(p->staged);
+		if (!OidIsValid(p->live) || get_rel_name(p->live) == NULL || is_used_by_others(v, p->live))
+			continue;
+		if (is_ours(p->live))
+		{
+			bf_partition_drop_table(p->live);
+			continue;
+		}
+		bf_owner_enter(&id, bf_relowner(p->live));
+		bf_guard_remove(p->live);
+		bf_identity_leave(&id);
+		bf_guard_forget_marks(p->live);
+	}
+}
+
+void
+bf_drop_forget(const BfVersion *v)
+{
+	drop_tables(v);
+	bf_catalog("DELETE FROM backfill.bf_version WHERE id = $1", BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL);
+}
+
+/* A version whose target is gone belongs to who made it; everything else is for members of the target's owner. */
+static BfVersion *
+lock_to_drop(const char *name)
+{
+	BfVersion  *v = bf_version_get(name);
+	BfRows	   *r;
+	Oid			creator;
+
+	if (v == NULL || OidIsValid(v->owner))
+		return bf_version_lock(name);
+	bf_version_refuse_standby();
+	r = bf_catalog("SELECT created_by::text FROM backfill.bf_version WHERE id = $1", BF_ARGS(INT8OID),
+				   BF_VALS(Int64GetDatum(v->id)), NULL);
+	creator = get_role_oid(bf_rows_text(r, 0, 0), true);
+	if (!superuser() && !(OidIsValid(creator) && has_privs_of_role(GetUserId(), creator)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied for version \"%s\"", name),
+				 errdetail("Its target is gone; role \"%s\" has created it.", bf_rows_text(r, 0, 0)),
+				 errhint("Ask a member of that role to make this call.")));
+	bf_version_name_lock(name);
+	return v;
+}
+
+static void
+tell_what_is_lost(const BfVersion *v)
+{
+	BfRows	   *r = bf_catalog("SELECT pg_catalog.string_agg(DISTINCT pg_catalog.quote_ident(o.name), ', ') FROM backfill.bf_partition p"
+							   " JOIN backfill.bf_partition q ON q.live = p.staged AND q.state = 'live'"
+							   " JOIN backfill.bf_version o ON o.id = q.version_id WHERE p.version_id = $1 AND o.state = 'published'",
+							   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL);
+
+	if (!BF_ISNULL(r, 0, 0))
+		ereport(NOTICE,
+				(errmsg("what was published over version \"%s\" can no longer be withdrawn", v->name),
+				 errdetail("It replaced tables of this version: %s.", bf_rows_text(r, 0, 0))));
+}
+
+/*
+ * A version that was never published leaves no trace and its name is free
+ * again; of a published one only the tables go, the record stays.
+ */
+Datum
+backfill_drop(PG_FUNCTION_ARGS)
+{
+	BfVersion  *v = lock_to_drop(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+
+	if (!bf_version_was_published(v) && v->state != BF_PUBLISHED)
+	{
+		bf_drop_forget(v);
+		PG_RETURN_VOID();
+	}
+	if (v->state != BF_DROPPED)
+		bf_version_advance(v, BF_DROPPED, v->state == BF_PUBLISHED && !OidIsValid(v->owner) ? "drop without target" : "drop");
+	if (OidIsValid(v->owner))
+		tell_what_is_lost(v);
+	drop_tables(v);
+	bf_partition_dropped(v);
+	PG_RETURN_VOID();
+}
