@@ -144,6 +144,20 @@ bf_partition_drop_table(Oid relid)
 }
 
 void
+bf_partition_note_files(int64 version_id)
+{
+	bf_catalog("UPDATE backfill.bf_partition SET live_file = pg_catalog.pg_relation_filenode(live) WHERE version_id = $1",
+			   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(version_id)), NULL);
+}
+
+bool
+bf_partition_rewritten(const BfPartition *p)
+{
+	return bf_catalog("SELECT 1 FROM backfill.bf_partition WHERE id = $1 AND live_file <> pg_catalog.pg_relation_filenode(live)",
+					  BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(p->id)), NULL)->nrows > 0;
+}
+
+void
 bf_partition_built(const BfPartition *p, const char *fingerprint, const char *definition, TimestampTz started)
 {
 	bf_catalog("UPDATE backfill.bf_partition SET state = 'staged', staged = $2::pg_catalog.regclass, rows = $3, rejected = $4,"
@@ -200,7 +214,7 @@ bf_partition_replace(BfPartition *p, Oid live)
 	p->live = live;
 	if (strcmp(p->state, "unchanged") == 0)
 		p->state = "staged";
-	bf_catalog("UPDATE backfill.bf_partition SET live = nullif($2, 0::oid)::regclass,"
+	bf_catalog("UPDATE backfill.bf_partition SET live = nullif($2, 0::oid)::regclass, live_file = NULL,"
 			   " state = CASE state WHEN 'unchanged' THEN 'staged' ELSE state END WHERE id = $1",
 			   BF_ARGS(INT8OID, OIDOID), BF_VALS(Int64GetDatum(p->id), ObjectIdGetDatum(live)), NULL);
 }
@@ -240,7 +254,7 @@ static const char *const forward_sql[] = {
 
 	"WITH one AS (UPDATE backfill.bf_partition o SET state = 'retired' FROM " MOVES
 	" WHERE o.staged = m.gone AND o.state = 'live' AND o.version_id <> $1 RETURNING o.version_id),"
-	" two AS (UPDATE backfill.bf_partition o SET live = m.came::regclass FROM " MOVES
+	" two AS (UPDATE backfill.bf_partition o SET live = m.came::regclass, live_file = NULL FROM " MOVES
 	" WHERE o.live = m.gone AND " WAITING " RETURNING o.version_id)" NAMES
 };
 
@@ -249,7 +263,7 @@ static const char *const backward_sql[] = {
 
 	"WITH one AS (UPDATE backfill.bf_partition o SET state = 'live' FROM " MOVES
 	" WHERE o.staged = m.came AND o.state = 'retired' AND o.version_id <> $1 RETURNING o.version_id),"
-	" two AS (UPDATE backfill.bf_partition o SET live = nullif(m.came, 0::oid)::regclass FROM " MOVES
+	" two AS (UPDATE backfill.bf_partition o SET live = nullif(m.came, 0::oid)::regclass, live_file = NULL FROM " MOVES
 	" WHERE o.live = m.gone AND " WAITING " RETURNING o.version_id)" NAMES
 };
 

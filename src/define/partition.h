@@ -29,6 +29,10 @@ extern Oid *bf_partition_locate(const BfVersion *v, List *partitions);
 extern void bf_partition_allow_staging(Oid owner);
 /* Drops a staged or retired table. */
 extern void bf_partition_drop_table(Oid relid);
+/* Notes the files of the live leaves, before their contents are pinned. */
+extern void bf_partition_note_files(int64 version_id);
+/* Whether a live leaf was rewritten since then. */
+extern bool bf_partition_rewritten(const BfPartition *p);
 /* p was built: its staged table, row counts, fingerprint and the definition it was built to. */
 extern void bf_partition_built(const BfPartition *p, const char *fingerprint, const char *definition, TimestampTz started);
 /* The definition it was built to; NULL: not built. */

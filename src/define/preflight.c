@@ -26,7 +26,7 @@
 
 PG_FUNCTION_INFO_V1(backfill_plan);
 
-/* $1 target, $2 live leaves, $3 owner, $4 their parents */
+/* $1 target, $2 live leaves, $3 owner, $4 parents of partitions to be created */
 static const char findings_sql[] =
 "WITH leaf AS (SELECT c.* FROM pg_catalog.pg_class c WHERE c.oid = ANY ($2)),\n"
 " root AS (SELECT c.* FROM pg_catalog.pg_class c WHERE c.oid = $1),\n"
@@ -257,7 +257,8 @@ bf_preflight_findings(const BfVersion *v, List *partitions)
 	ListCell   *lc;
 
 	foreach(lc, partitions)
-		parents = list_append_unique_oid(parents, ((BfPartition *) lfirst(lc))->parent);
+		if (!OidIsValid(((BfPartition *) lfirst(lc))->live))
+			parents = list_append_unique_oid(parents, ((BfPartition *) lfirst(lc))->parent);
 	return bf_catalog(findings_sql, BF_ARGS(OIDOID, OIDARRAYOID, OIDOID, OIDARRAYOID),
 					  BF_VALS(ObjectIdGetDatum(v->target), bf_oid_array(live_leaves(partitions)), ObjectIdGetDatum(v->owner),
 							  bf_oid_array(parents)), NULL);

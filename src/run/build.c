@@ -38,6 +38,8 @@ out_of_date(const BfVersion *v)
 		BfPartition *p = lfirst(lc);
 		char	   *built = bf_partition_definition(p);
 
+		if (OidIsValid(p->live) && get_rel_name(p->live) != NULL && bf_partition_rewritten(p))
+			return "A live partition was rewritten.";
 		if (!OidIsValid(p->staged) || get_rel_name(p->staged) == NULL)
 			return "A staged table was dropped.";
 		if (!bf_guard_installed(p->staged) || !bf_load_is_frozen(p->staged, &frozen, &blocks))

@@ -197,6 +197,8 @@ measure_live(Validation *val, const BfPartition *p)
 		found = "not known here";
 	else if (bf_guard_written_since_pin(val->v->id, p->live))
 		found = "written";
+	else if (bf_partition_rewritten(p))
+		found = "rewritten";
 	else
 		passed = true;
 	note_text(val, p, "live unchanged", passed, found);

@@ -91,6 +91,18 @@ SELECT backfill_waive('nulls', 'key unique', 'we know');
 \echo :SQLSTATE
 SELECT backfill_drop('nulls');
 
+-- a rewrite fires no trigger, and may change every row
+SELECT backfill_create('rewritten', 'loose', 'SELECT d, k, v FROM src', all_partitions => true, key => '{d,k}', late_changes => 'ignore');
+SELECT partition, rows FROM backfill_build('rewritten');
+ALTER TABLE loose ALTER v TYPE numeric USING v + 1;
+SELECT gate, result, new, expect, worst FROM backfill_validate('rewritten') WHERE result = 'failed';
+SELECT * FROM backfill_publish('rewritten');
+\echo :SQLSTATE
+SELECT partition, rows FROM backfill_build('rewritten');
+SELECT gate, result, new, expect, worst FROM backfill_validate('rewritten') WHERE result = 'failed';
+SELECT backfill_drop('rewritten');
+ALTER TABLE loose ALTER v TYPE numeric USING v - 1;
+
 SELECT backfill_create('moved', 't', 'SELECT d, k, v + 1 AS v, note FROM src', all_partitions => true, late_changes => 'ignore');
 SELECT partition, rows FROM backfill_build('moved');
 UPDATE t SET note = 'late' WHERE k = 31;
