@@ -445,7 +445,9 @@ RESET ROLE;
 CREATE FUNCTION sleep() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.2); END $$;
 CREATE EVENT TRIGGER regress_publish_sleep ON ddl_command_end WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION sleep();
 SET ROLE regress_publish_owner;
+\set VERBOSITY sqlstate
 SET backfill.max_xlock_time = '99ms';
+\set VERBOSITY default
 SET backfill.max_xlock_time = '100ms';
 SELECT * FROM backfill_publish('slow');
 \echo :SQLSTATE
