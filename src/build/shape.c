@@ -13,7 +13,6 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
-#include "access/xact.h"
 #include "catalog/dependency.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
@@ -21,6 +20,7 @@
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
 #include "common/hashfn.h"
+#include "common/subxact.h"
 #include "define/guard.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
@@ -33,7 +33,6 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/resowner.h"
 #include "utils/syscache.h"
 
 /* $1: oid of the table to imitate, $2: name of the new one, $3: bound CHECK or NULL */
@@ -256,12 +255,12 @@ is_key_index(Relation index, Oid table, List *key)
 }
 
 static void
-run_index(IndexStmt *stmt)
+run_index(void *stmt)
 {
 	PlannedStmt *wrapper = makeNode(PlannedStmt);
 
 	wrapper->commandType = CMD_UTILITY;
-	wrapper->utilityStmt = (Node *) copyObject(stmt);
+	wrapper->utilityStmt = copyObject((Node *) stmt);
 	wrapper->stmt_len = -1;
 	/* Not SUBCOMMAND: event triggers are to see it. */
 	ProcessUtility(wrapper, "backfill index", false, PROCESS_UTILITY_QUERY, NULL, NULL, None_Receiver, NULL);
@@ -272,33 +271,11 @@ run_index(IndexStmt *stmt)
 static bool
 try_unique(IndexStmt *stmt)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	volatile bool built = true;
+	ErrorData  *error = bf_subxact(run_index, stmt);
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		run_index(stmt);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		ErrorData  *error;
-
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		if (error->sqlerrcode != ERRCODE_UNIQUE_VIOLATION)
-			ReThrowError(error);
-		built = false;
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
-	return built;
+	if (error != NULL && error->sqlerrcode != ERRCODE_UNIQUE_VIOLATION)
+		ReThrowError(error);
+	return error == NULL;
 }
 
 /* One index like `original` on the staged table; returns its oid. */

@@ -19,13 +19,13 @@
 #include "publish/locks.h"
 
 #include "access/twophase.h"
-#include "access/xact.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
 #include "common/pg_prng.h"
+#include "common/subxact.h"
 #include "define/partition.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
@@ -34,8 +34,6 @@
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
-#include "utils/resowner.h"
 #include "utils/timeout.h"
 #include "utils/timestamp.h"
 
@@ -259,44 +257,39 @@ take_locks(const BfLockWork *w, List *locks, BfLockTimes *times)
 		times->first = times->granted;
 }
 
+/* One attempt, as an argument of bf_subxact. */
+typedef struct Attempt
+{
+	const BfLockWork *work;
+	List	   *locks;
+	BfLockTimes *times;
+} Attempt;
+
+static void
+run_attempt(void *arg)
+{
+	Attempt    *a = arg;
+	int			nestlevel = NewGUCNestLevel();
+
+	take_locks(a->work, a->locks, a->times);
+	AtEOXact_GUC(false, nestlevel);
+}
+
 /* True when all locks are there; false leaves none behind. */
 static bool
 attempt(const BfLockWork *w, List *locks, BfLockTimes *times)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	volatile bool taken = true;
+	Attempt		a = {w, locks, times};
+	ErrorData  *error;
 
 	times->attempts++;
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		int			nestlevel = NewGUCNestLevel();
-
-		take_locks(w, locks, times);
-		AtEOXact_GUC(false, nestlevel);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		ErrorData  *error;
-
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
-		if (error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE && error->sqlerrcode != ERRCODE_T_R_DEADLOCK_DETECTED)
-			ReThrowError(error);
-		FreeErrorData(error);
-		taken = false;
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
-	return taken;
+	error = bf_subxact(run_attempt, &a);
+	if (error == NULL)
+		return true;
+	if (error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE && error->sqlerrcode != ERRCODE_T_R_DEADLOCK_DETECTED)
+		ReThrowError(error);
+	FreeErrorData(error);
+	return false;
 }
 
 /* Who holds what we want, one line each; no query texts, which may not be the caller's to read. */
