@@ -1,0 +1,2 @@
+SET enable_mergejoin = off;
+\ir join.sql

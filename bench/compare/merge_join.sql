@@ -1,0 +1,3 @@
+SET enable_hashjoin = off;
+SET enable_nestloop = off;
+\ir join.sql
