@@ -523,14 +523,18 @@ insert_version(FunctionCallInfo fcinfo, BfVersion *v, const BfRuleInfo *rule, Da
 static void
 install_guards(const BfVersion *v, List *partitions)
 {
+	List	   *live = NIL;
 	ListCell   *lc;
 	BfIdentity	id;
 
-	bf_partition_allow_staging(v->owner);
-	bf_owner_enter(&id, v->owner);
 	foreach(lc, partitions)
 		if (OidIsValid(((BfPartition *) lfirst(lc))->live))
-			bf_guard_install(((BfPartition *) lfirst(lc))->live);
+			live = lappend_oid(live, ((BfPartition *) lfirst(lc))->live);
+	bf_partition_allow_staging(v->owner);
+	bf_owner_enter(&id, v->owner);
+	bf_guard_lock(live, false);
+	foreach(lc, live)
+		bf_guard_install(lfirst_oid(lc));
 	bf_identity_leave(&id);
 }
 

@@ -35,30 +35,49 @@ is_used_by_others(const BfVersion *v, Oid relid)
 					  " AND (live = $2 OR staged = $2) LIMIT 1", BF_ARGS(INT8OID, OIDOID), BF_VALS(Int64GetDatum(v->id), ObjectIdGetDatum(relid)), NULL)->nrows > 0;
 }
 
+/* A table that readers see, with guards that no other version needs. */
+static bool
+loses_guards(const BfVersion *v, Oid relid)
+{
+	return OidIsValid(relid) && get_rel_name(relid) != NULL && !is_ours(relid) && !is_used_by_others(v, relid);
+}
+
+static void
+remove_guards(const BfVersion *v, List *partitions)
+{
+	List	   *live = NIL;
+	ListCell   *lc;
+	BfIdentity	id;
+
+	foreach(lc, partitions)
+		if (loses_guards(v, ((BfPartition *) lfirst(lc))->live))
+			live = lappend_oid(live, ((BfPartition *) lfirst(lc))->live);
+	bf_guard_lock(live, true);
+	foreach(lc, live)
+	{
+		bf_owner_enter(&id, bf_relowner(lfirst_oid(lc)));
+		bf_guard_remove(lfirst_oid(lc));
+		bf_identity_leave(&id);
+		bf_guard_forget_marks(lfirst_oid(lc));
+	}
+}
+
 /* Drops a version's tables, what only it can bring back, and the guards on live leaves that no other version needs. */
 static void
 drop_tables(const BfVersion *v)
 {
+	List	   *partitions = bf_partition_list(v->id);
 	ListCell   *lc;
-	BfIdentity	id;
 
-	foreach(lc, bf_partition_list(v->id))
+	remove_guards(v, partitions);
+	foreach(lc, partitions)
 	{
 		BfPartition *p = lfirst(lc);
 
 		if (is_ours(p->staged))
 			bf_partition_drop_table(p->staged);
-		if (!OidIsValid(p->live) || get_rel_name(p->live) == NULL || is_used_by_others(v, p->live))
-			continue;
-		if (is_ours(p->live))
-		{
+		if (is_ours(p->live) && !is_used_by_others(v, p->live))
 			bf_partition_drop_table(p->live);
-			continue;
-		}
-		bf_owner_enter(&id, bf_relowner(p->live));
-		bf_guard_remove(p->live);
-		bf_identity_leave(&id);
-		bf_guard_forget_marks(p->live);
 	}
 }
 

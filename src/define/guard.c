@@ -158,35 +158,61 @@ bf_guard_installed(Oid relid)
 	return found == 2;
 }
 
-/*
- * Who waits for such a lock makes those who come later wait behind it.  So ask
- * for it without queueing until it is there.
- */
-static void
-lock_without_queueing(Oid relid, LOCKMODE mode)
-{
-	TimestampTz until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), bf_publish_wait_ms);
-
-	while (!ConditionalLockRelationOid(relid, mode))
-	{
-		if (GetCurrentTimestamp() >= until)
-			ereport(ERROR,
-					(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-					 errmsg("could not get the lock to change the guard triggers of %s", bf_relname(relid)),
-					 errdetail("Another transaction uses the table."),
-					 errhint("Call again when it has ended, or raise backfill.publish_wait.")));
-		bf_pause(10);
-	}
-}
-
 /* Names of our triggers on relid, quoted; not of a user's that happens to be called like them. */
 static BfRows *
 own_triggers(Oid relid)
 {
-	return bf_sql("SELECT pg_catalog.quote_ident(tgname) FROM pg_catalog.pg_trigger WHERE tgrelid = $1"
-				  " AND tgname IN ('" BF_GUARD_TRIGGER "', '" BF_GUARD_TRUNCATE_TRIGGER "')"
-				  " AND tgfoid = 'backfill.guard()'::pg_catalog.regprocedure",
-				  BF_ARGS(OIDOID), BF_VALS(ObjectIdGetDatum(relid)), NULL);
+	return bf_catalog("SELECT pg_catalog.quote_ident(tgname) FROM pg_catalog.pg_trigger WHERE tgrelid = $1"
+					  " AND tgname IN ('" BF_GUARD_TRIGGER "', '" BF_GUARD_TRUNCATE_TRIGGER "')"
+					  " AND tgfoid = 'backfill.guard()'::pg_catalog.regprocedure",
+					  BF_ARGS(OIDOID), BF_VALS(ObjectIdGetDatum(relid)), NULL);
+}
+
+/* Takes the lock on all of them, or on none and says which one was in the way. */
+static Oid
+lock_all(List *relids, LOCKMODE mode)
+{
+	ListCell   *lc;
+
+	foreach(lc, relids)
+	{
+		Oid			relid = lfirst_oid(lc);
+
+		if (ConditionalLockRelationOid(relid, mode))
+			continue;
+		for (int i = 0; i < foreach_current_index(lc); i++)
+			UnlockRelationOid(list_nth_oid(relids, i), mode);
+		return relid;
+	}
+	return InvalidOid;
+}
+
+/*
+ * Who waits for such a lock makes those who come later wait behind it, and who
+ * has it on some tables while it waits for others stops the users of those.  So
+ * ask for all of them at once, without queueing, until they are there.
+ */
+void
+bf_guard_lock(List *relids, bool to_remove)
+{
+	TimestampTz until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), bf_publish_wait_ms);
+	List	   *wanted = NIL;
+	ListCell   *lc;
+	Oid			blocked;
+
+	foreach(lc, relids)
+		if (to_remove ? own_triggers(lfirst_oid(lc))->nrows > 0 : !bf_guard_installed(lfirst_oid(lc)))
+			wanted = lappend_oid(wanted, lfirst_oid(lc));
+	while (OidIsValid(blocked = lock_all(wanted, to_remove ? AccessExclusiveLock : ShareRowExclusiveLock)))
+	{
+		if (GetCurrentTimestamp() >= until)
+			ereport(ERROR,
+					(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+					 errmsg("could not get the lock to change the guard triggers of %s", bf_relname(blocked)),
+					 errdetail("Another transaction uses the table."),
+					 errhint("Call again when it has ended, or raise backfill.publish_wait.")));
+		bf_pause(10);
+	}
 }
 
 static void
@@ -209,7 +235,6 @@ bf_guard_install(Oid relid)
 
 	if (bf_guard_installed(relid))
 		return;
-	lock_without_queueing(relid, ShareRowExclusiveLock);
 	name = bf_relname(relid);
 	own = own_triggers(relid);
 	create_trigger(own, BF_GUARD_TRIGGER, "INSERT OR UPDATE OR DELETE", name, "ROW");
@@ -228,8 +253,6 @@ bf_guard_remove(Oid relid)
 	char	   *name = bf_relname(relid);
 	BfRows	   *own = own_triggers(relid);
 
-	if (own->nrows > 0)
-		lock_without_queueing(relid, AccessExclusiveLock);
 	for (int i = 0; i < own->nrows; i++)
 		bf_exec("DROP TRIGGER %s ON %s", bf_rows_text(own, i, 0), name);
 }
@@ -251,11 +274,13 @@ bf_guard_late_write(int64 version_id)
 	return r->nrows > 0 ? bf_rows_text(r, 0, 0) : NULL;
 }
 
-bool
-bf_guard_is_marked(Oid relid)
+List *
+bf_guard_marked(List *relids)
 {
-	return bf_catalog("SELECT 1 FROM backfill.bf_mark WHERE relid = $1 LIMIT 1",
-					  BF_ARGS(OIDOID), BF_VALS(ObjectIdGetDatum(relid)), NULL)->nrows > 0;
+	BfRows	   *r = bf_catalog("SELECT coalesce(pg_catalog.array_agg(DISTINCT relid), '{}') FROM backfill.bf_mark WHERE relid = ANY ($1)",
+							   BF_ARGS(OIDARRAYOID), BF_VALS(bf_oid_array(relids)), NULL);
+
+	return bf_oid_list(BF_VALUE(r, 0, 0));
 }
 
 void

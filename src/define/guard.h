@@ -12,7 +12,12 @@ extern void bf_guard_init(void);
 /* Makes this transaction's next write to any leaf leave a mark again, though it left one before. */
 extern void bf_guard_forget(void);
 
-/* Both are idempotent and run as the table's owner. */
+/*
+ * Takes the locks that installing or removing guards on these tables needs,
+ * all at once and without standing in a queue; 55P03 after backfill.publish_wait.
+ */
+extern void bf_guard_lock(List *relids, bool to_remove);
+/* Both are idempotent and run as the table's owner; on tables in use, after bf_guard_lock. */
 extern void bf_guard_install(Oid relid);
 extern void bf_guard_remove(Oid relid);
 /* Both triggers are there, call our function and fire ALWAYS. */
@@ -22,8 +27,8 @@ extern bool bf_guard_installed(Oid relid);
 extern bool bf_guard_written_since_pin(int64 version_id, Oid relid);
 /* Name of the first live leaf of the version written since its pin, NULL when there is none. */
 extern char *bf_guard_late_write(int64 version_id);
-/* Whether relid was ever written while it was attached. */
-extern bool bf_guard_is_marked(Oid relid);
+/* Those of these tables that were ever written while they were attached. */
+extern List *bf_guard_marked(List *relids);
 extern void bf_guard_forget_marks(Oid relid);
 
 #endif							/* BF_GUARD_H */

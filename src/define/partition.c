@@ -168,15 +168,6 @@ bf_partition_built(const BfPartition *p, const char *fingerprint, const char *de
 					   bf_text(fingerprint), TimestampTzGetDatum(started), bf_text(definition)), NULL);
 }
 
-char *
-bf_partition_definition(const BfPartition *p)
-{
-	BfRows	   *r = bf_catalog("SELECT definition FROM backfill.bf_partition WHERE id = $1",
-							   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(p->id)), NULL);
-
-	return r->nrows > 0 ? bf_rows_text(r, 0, 0) : NULL;
-}
-
 void
 bf_partition_unchanged(const BfVersion *v, List *unchanged)
 {

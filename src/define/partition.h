@@ -35,8 +35,6 @@ extern void bf_partition_note_files(int64 version_id);
 extern bool bf_partition_rewritten(const BfPartition *p);
 /* p was built: its staged table, row counts, fingerprint and the definition it was built to. */
 extern void bf_partition_built(const BfPartition *p, const char *fingerprint, const char *definition, TimestampTz started);
-/* The definition it was built to; NULL: not built. */
-extern char *bf_partition_definition(const BfPartition *p);
 /* Of the version's built partitions these are identical to what is live, the others not. */
 extern void bf_partition_unchanged(const BfVersion *v, List *unchanged);
 extern void bf_partition_dropped(const BfVersion *v);

@@ -44,23 +44,17 @@ typedef struct PublishCall
 } PublishCall;
 
 /*
- * What takes a query for each relation is asked before the locks; under them
- * only again for those that sent an invalidation in between, as every change of
- * a definition or a trigger does.
+ * What is slow to ask (blockers, definitions, guards, evidence) is asked before
+ * the locks; under them only again when some relation sent an invalidation in
+ * between, as every change of a definition, a trigger, a bound or a file does.
  */
-#define MAX_WATCHED 64
 static bool watching = false;
-static int	ninvalidated = 0;	/* more than MAX_WATCHED: any relation */
-static Oid	invalidated[MAX_WATCHED];
+static bool invalidated = false;
 
 static void
 on_invalidation(Datum arg, Oid relid)
 {
-	if (!OidIsValid(relid))
-		ninvalidated = MAX_WATCHED + 1;
-	if (ninvalidated < MAX_WATCHED)
-		invalidated[ninvalidated] = relid;
-	ninvalidated = Min(ninvalidated + 1, MAX_WATCHED + 1);
+	invalidated = true;
 }
 
 void
@@ -69,16 +63,7 @@ bf_publish_watch(void)
 	if (!watching)
 		CacheRegisterRelcacheCallback(on_invalidation, (Datum) 0);
 	watching = true;
-	ninvalidated = 0;
-}
-
-static bool
-was_invalidated(Oid relid)
-{
-	for (int i = 0; i < Min(ninvalidated, MAX_WATCHED); i++)
-		if (invalidated[i] == relid)
-			return true;
-	return ninvalidated > MAX_WATCHED;
+	invalidated = false;
 }
 
 /* What a partition of the target would be swapped as: the switch loses what hangs on `out` alone. */
@@ -206,42 +191,36 @@ bf_publish_recheck_target(const BfVersion *v, List *moves)
 {
 	ListCell   *lc;
 
+	if (!invalidated)
+		return;
 	require_in_place(v, moves);
-	if (ninvalidated > 0)
-		require_unblocked(v, moves);
+	require_unblocked(v, moves);
 	foreach(lc, moves)
 	{
-		BfMove	   *m = lfirst(lc);
-
-		if (was_invalidated(m->out))
-			require_guard(m->out);
-		if (was_invalidated(m->in))
-			require_guard(m->in);
+		require_guard(((BfMove *) lfirst(lc))->out);
+		require_guard(((BfMove *) lfirst(lc))->in);
 	}
 }
 
 /* ATTACH finds only the differences that it cannot bridge. */
 static void
-require_definitions(const BfVersion *v, List *moves, bool all)
+require_definitions(const BfVersion *v, List *moves)
 {
+	List	   *partitions = NIL;
 	ListCell   *lc;
 
-	all = all || was_invalidated(v->target);
 	foreach(lc, moves)
-	{
-		BfMove	   *m = lfirst(lc);
-		char	   *built = all || was_invalidated(m->out) ? bf_partition_definition(m->partition) : NULL;
-
-		if (built == NULL || strcmp(built, bf_gate_definition(m->out, v->target)) == 0)
-			continue;
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("the definition of partition \"%s\" changed after version \"%s\" was built", m->partition->name,
-						v->name),
-				 errdetail("Columns, constraints, indexes, triggers, policies or privileges are others now."),
-				 v->state == BF_BUILT ? errhint("Call backfill_build(%s) to build it again.", quote_literal_cstr(v->name)) :
-				 errhint("Create and build a new version.")));
-	}
+		partitions = lappend(partitions, ((BfMove *) lfirst(lc))->partition);
+	partitions = bf_gate_changed_definitions(v, partitions);
+	if (partitions == NIL)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("the definition of partition \"%s\" changed after version \"%s\" was built",
+					((BfPartition *) linitial(partitions))->name, v->name),
+			 errdetail("Columns, constraints, indexes, triggers, policies or privileges are others now."),
+			 v->state == BF_BUILT ? errhint("Call backfill_build(%s) to build it again.", quote_literal_cstr(v->name)) :
+			 errhint("Create and build a new version.")));
 }
 
 static void
@@ -265,6 +244,8 @@ static void
 require_unwritten(const BfVersion *v, List *partitions)
 {
 	char	   *late = bf_guard_late_write(v->id);
+	List	   *staged = NIL;
+	List	   *written;
 	ListCell   *lc;
 
 	if (late != NULL)
@@ -276,10 +257,13 @@ require_unwritten(const BfVersion *v, List *partitions)
 				 errhint("Call backfill_build(%s) to build it again.", quote_literal_cstr(v->name)) :
 				 errhint("Create and build a new version.")));
 	foreach(lc, partitions)
+		staged = lappend_oid(staged, ((BfPartition *) lfirst(lc))->staged);
+	written = bf_guard_marked(staged);
+	foreach(lc, partitions)
 	{
 		BfPartition *p = lfirst(lc);
 
-		if (!OidIsValid(p->staged) || !bf_guard_is_marked(p->staged))
+		if (!list_member_oid(written, p->staged))
 			continue;
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -351,11 +335,13 @@ publish_locked(void *arg)
 
 	bf_publish_recheck_rows(pub->v, pub->partitions);
 	bf_publish_recheck_target(pub->v, pub->moves);
-	require_definitions(pub->v, pub->moves, false);
+	if (invalidated)
+		require_definitions(pub->v, pub->moves);
 	require_unwritten(pub->v, pub->partitions);
 	foreach(lc, pub->moves)
 		require_frozen(pub->v, ((BfMove *) lfirst(lc))->partition, ((BfMove *) lfirst(lc))->in);
-	require_green_quietly(pub);
+	if (invalidated)
+		require_green_quietly(pub);
 	bf_switch_attach.apply(pub->v, pub->moves);
 	record(pub);
 }
@@ -446,6 +432,8 @@ prepare(PublishCall *pub)
 
 	bf_locks_serialize(v, "publish");
 	bf_pin_refuse_foreign(v);
+	/* The name's lock keeps the version's own rows as they are from here on. */
+	bf_publish_watch();
 	pub->partitions = bf_partition_list(v->id);
 	previous = palloc0(sizeof(Oid) * Max(1, list_length(pub->partitions)));
 	moved = follow_target(v, pub->partitions, previous);
@@ -457,10 +445,9 @@ prepare(PublishCall *pub)
 	}
 	tell_no_baseline(v, bf_evidence_require_green(v, pub->partitions));
 	pub->moves = plan_moves(pub->partitions, previous);
-	bf_publish_watch();
 	bf_publish_check(v, pub->moves);
 	require_in_place(v, pub->moves);
-	require_definitions(v, pub->moves, true);
+	require_definitions(v, pub->moves);
 	bf_switch_attach.prepare(v, pub->moves);
 }
 

@@ -280,14 +280,19 @@ written_partitions(const Step *step, List **names)
 	/* NB: of what was published in another database nobody knows, so all of it counts as written. */
 	bool		foreign = bf_pin_is_foreign(step->v);
 	StringInfoData s;
+	List	   *out = NIL;
+	List	   *written;
 	ListCell   *lc;
 
+	foreach(lc, step->moves)
+		out = lappend_oid(out, ((BfMove *) lfirst(lc))->out);
+	written = foreign ? out : bf_guard_marked(out);
 	initStringInfo(&s);
 	foreach(lc, step->moves)
 	{
 		BfMove	   *m = lfirst(lc);
 
-		if (!foreign && !bf_guard_is_marked(m->out))
+		if (!list_member_oid(written, m->out))
 			continue;
 		*names = lappend(*names, m->partition->name);
 		appendStringInfo(&s, "%s%s", s.len > 0 ? ", " : "", quote_identifier(m->partition->name));

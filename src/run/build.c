@@ -25,6 +25,7 @@ PG_FUNCTION_INFO_V1(backfill_build);
 static const char *
 out_of_date(const BfVersion *v)
 {
+	List	   *partitions = bf_partition_list(v->id);
 	BlockNumber frozen,
 				blocks;
 	ListCell   *lc;
@@ -33,10 +34,9 @@ out_of_date(const BfVersion *v)
 		return "It was built in another database and restored here.";
 	if (bf_guard_late_write(v->id) != NULL)
 		return "Live partitions were written since its snapshot was taken.";
-	foreach(lc, bf_partition_list(v->id))
+	foreach(lc, partitions)
 	{
 		BfPartition *p = lfirst(lc);
-		char	   *built = bf_partition_definition(p);
 
 		if (OidIsValid(p->live) && get_rel_name(p->live) != NULL && bf_partition_rewritten(p))
 			return "A live partition was rewritten.";
@@ -44,9 +44,9 @@ out_of_date(const BfVersion *v)
 			return "A staged table was dropped.";
 		if (!bf_guard_installed(p->staged) || !bf_load_is_frozen(p->staged, &frozen, &blocks))
 			return "A staged table was written.";
-		if (built == NULL || strcmp(built, bf_gate_definition(p->live, v->target)) != 0)
-			return "The definition of the target changed after it was built.";
 	}
+	if (bf_gate_changed_definitions(v, partitions) != NIL)
+		return "The definition of the target changed after it was built.";
 	return NULL;
 }
 
