@@ -62,7 +62,7 @@ CREATE TABLE backfill.bf_partition (
 	state text NOT NULL DEFAULT 'pending',
 	staged regclass,
 	definition text,					-- fingerprint of the live leaf's definition at build
-	live_file oid,						-- its file before the pin: a rewrite fires no trigger; NULL: another leaf now
+	live_state text,					-- its file and its guard triggers before the pin, see partition.c; NULL: another leaf now
 	rows bigint,
 	rejected bigint,
 	fingerprint numeric,				-- of the rows, whatever their order

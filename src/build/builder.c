@@ -181,7 +181,9 @@ bf_build(BfVersion *v)
 	/* The target may have been given to another role since create. */
 	bf_partition_allow_staging(v->owner);
 	bf_version_advance(v, BF_BUILDING, "build");
-	bf_partition_note_files(v->id);
+	/* Somebody may have switched guards off since create. */
+	bf_partition_guard(v, partitions);
+	bf_partition_note_live(v->id);
 	pin = bf_pin_take(v, analyze(v));
 	foreach(lc, partitions)
 	{

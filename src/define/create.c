@@ -519,25 +519,6 @@ insert_version(FunctionCallInfo fcinfo, BfVersion *v, const BfRuleInfo *rule, Da
 					   bf_text_array(rule->volatile_), definition), NULL);
 }
 
-/* Writes to the live leaves are marked from here on, so that publish can tell whether any came after the pin. */
-static void
-install_guards(const BfVersion *v, List *partitions)
-{
-	List	   *live = NIL;
-	ListCell   *lc;
-	BfIdentity	id;
-
-	foreach(lc, partitions)
-		if (OidIsValid(((BfPartition *) lfirst(lc))->live))
-			live = lappend_oid(live, ((BfPartition *) lfirst(lc))->live);
-	bf_partition_allow_staging(v->owner);
-	bf_owner_enter(&id, v->owner);
-	bf_guard_lock(live, false);
-	foreach(lc, live)
-		bf_guard_install(lfirst_oid(lc));
-	bf_identity_leave(&id);
-}
-
 Datum
 backfill_create(PG_FUNCTION_ARGS)
 {
@@ -563,7 +544,8 @@ backfill_create(PG_FUNCTION_ARGS)
 	insert_version(fcinfo, v, rule, definition);
 	bf_partition_insert(v, partitions);
 	bf_gate_defaults(v);
-	install_guards(v, partitions);
+	bf_partition_allow_staging(v->owner);
+	bf_partition_guard(v, partitions);
 	if (PG_ARGISNULL(A_LATE_CHANGES))
 		ereport(NOTICE,
 				(errmsg("source changes after the pin are not looked for"),

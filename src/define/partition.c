@@ -144,17 +144,43 @@ bf_partition_drop_table(Oid relid)
 }
 
 void
-bf_partition_note_files(int64 version_id)
+bf_partition_guard(const BfVersion *v, List *partitions)
 {
-	bf_catalog("UPDATE backfill.bf_partition SET live_file = pg_catalog.pg_relation_filenode(live) WHERE version_id = $1",
+	List	   *live = NIL;
+	ListCell   *lc;
+	BfIdentity	id;
+
+	foreach(lc, partitions)
+		if (OidIsValid(((BfPartition *) lfirst(lc))->live))
+			live = lappend_oid(live, ((BfPartition *) lfirst(lc))->live);
+	bf_owner_enter(&id, v->owner);
+	bf_guard_lock(live, false);
+	foreach(lc, live)
+		bf_guard_install(lfirst_oid(lc));
+	bf_identity_leave(&id);
+}
+
+/* A rewrite fires no trigger, and a guard that is switched off sees nothing: it has a new row version afterwards. */
+#define LIVE_STATE \
+"pg_catalog.concat(pg_catalog.pg_relation_filenode(live), (SELECT pg_catalog.string_agg(pg_catalog.concat('|', t.xmin, t.tgenabled)," \
+" '' ORDER BY t.oid) FROM pg_catalog.pg_trigger t WHERE t.tgrelid = live AND t.tgfoid = 'backfill.guard()'::pg_catalog.regprocedure))"
+
+void
+bf_partition_note_live(int64 version_id)
+{
+	bf_catalog("UPDATE backfill.bf_partition SET live_state = " LIVE_STATE " WHERE version_id = $1 AND live IS NOT NULL",
 			   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(version_id)), NULL);
 }
 
-bool
-bf_partition_rewritten(const BfPartition *p)
+char *
+bf_partition_tampered(const BfPartition *p)
 {
-	return bf_catalog("SELECT 1 FROM backfill.bf_partition WHERE id = $1 AND live_file <> pg_catalog.pg_relation_filenode(live)",
-					  BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(p->id)), NULL)->nrows > 0;
+	BfRows	   *r = bf_catalog("SELECT CASE pg_catalog.split_part(live_state, '|', 1) WHEN pg_catalog.pg_relation_filenode(live)::text"
+							   " THEN 'unguarded' ELSE 'rewritten' END"
+							   " FROM backfill.bf_partition WHERE id = $1 AND live_state <> " LIVE_STATE,
+							   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(p->id)), NULL);
+
+	return r->nrows > 0 ? bf_rows_text(r, 0, 0) : NULL;
 }
 
 void
@@ -205,7 +231,7 @@ bf_partition_replace(BfPartition *p, Oid live)
 	p->live = live;
 	if (strcmp(p->state, "unchanged") == 0)
 		p->state = "staged";
-	bf_catalog("UPDATE backfill.bf_partition SET live = nullif($2, 0::oid)::regclass, live_file = NULL,"
+	bf_catalog("UPDATE backfill.bf_partition SET live = nullif($2, 0::oid)::regclass, live_state = NULL,"
 			   " state = CASE state WHEN 'unchanged' THEN 'staged' ELSE state END WHERE id = $1",
 			   BF_ARGS(INT8OID, OIDOID), BF_VALS(Int64GetDatum(p->id), ObjectIdGetDatum(live)), NULL);
 }
@@ -245,7 +271,7 @@ static const char *const forward_sql[] = {
 
 	"WITH one AS (UPDATE backfill.bf_partition o SET state = 'retired' FROM " MOVES
 	" WHERE o.staged = m.gone AND o.state = 'live' AND o.version_id <> $1 RETURNING o.version_id),"
-	" two AS (UPDATE backfill.bf_partition o SET live = m.came::regclass, live_file = NULL FROM " MOVES
+	" two AS (UPDATE backfill.bf_partition o SET live = m.came::regclass, live_state = NULL FROM " MOVES
 	" WHERE o.live = m.gone AND " WAITING " RETURNING o.version_id)" NAMES
 };
 
@@ -254,7 +280,7 @@ static const char *const backward_sql[] = {
 
 	"WITH one AS (UPDATE backfill.bf_partition o SET state = 'live' FROM " MOVES
 	" WHERE o.staged = m.came AND o.state = 'retired' AND o.version_id <> $1 RETURNING o.version_id),"
-	" two AS (UPDATE backfill.bf_partition o SET live = nullif(m.came, 0::oid)::regclass, live_file = NULL FROM " MOVES
+	" two AS (UPDATE backfill.bf_partition o SET live = nullif(m.came, 0::oid)::regclass, live_state = NULL FROM " MOVES
 	" WHERE o.live = m.gone AND " WAITING " RETURNING o.version_id)" NAMES
 };
 

@@ -29,10 +29,12 @@ extern Oid *bf_partition_locate(const BfVersion *v, List *partitions);
 extern void bf_partition_allow_staging(Oid owner);
 /* Drops a staged or retired table. */
 extern void bf_partition_drop_table(Oid relid);
-/* Notes the files of the live leaves, before their contents are pinned. */
-extern void bf_partition_note_files(int64 version_id);
-/* Whether a live leaf was rewritten since then. */
-extern bool bf_partition_rewritten(const BfPartition *p);
+/* Writes to the live leaves are marked from here on, so that publish can tell whether any came after the pin. */
+extern void bf_partition_guard(const BfVersion *v, List *partitions);
+/* Notes what the live leaves are, before their contents are pinned. */
+extern void bf_partition_note_live(int64 version_id);
+/* What happened to a live leaf since then that left no mark: rewritten, or unguarded for a while; NULL: nothing. */
+extern char *bf_partition_tampered(const BfPartition *p);
 /* p was built: its staged table, row counts, fingerprint and the definition it was built to. */
 extern void bf_partition_built(const BfPartition *p, const char *fingerprint, const char *definition, TimestampTz started);
 /* Of the version's built partitions these are identical to what is live, the others not. */

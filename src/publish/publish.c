@@ -162,7 +162,7 @@ require_in_place(const BfVersion *v, List *moves)
 }
 
 static void
-require_guard(Oid relid)
+require_guard(const BfVersion *v, Oid relid)
 {
 	if (!OidIsValid(relid) || bf_guard_installed(relid))
 		return;
@@ -170,6 +170,7 @@ require_guard(Oid relid)
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("the guard triggers of %s are missing or not enabled always", bf_relname(relid)),
 			 errdetail("Without them nobody knows whether it was written."),
+			 v->state == BF_BUILT ? errhint("Call backfill_build(%s) to build it again.", quote_literal_cstr(v->name)) :
 			 errhint("Create and build a new version.")));
 }
 
@@ -181,8 +182,8 @@ bf_publish_check(const BfVersion *v, List *moves)
 	require_unblocked(v, moves);
 	foreach(lc, moves)
 	{
-		require_guard(((BfMove *) lfirst(lc))->out);
-		require_guard(((BfMove *) lfirst(lc))->in);
+		require_guard(v, ((BfMove *) lfirst(lc))->out);
+		require_guard(v, ((BfMove *) lfirst(lc))->in);
 	}
 }
 
@@ -197,8 +198,8 @@ bf_publish_recheck_target(const BfVersion *v, List *moves)
 	require_unblocked(v, moves);
 	foreach(lc, moves)
 	{
-		require_guard(((BfMove *) lfirst(lc))->out);
-		require_guard(((BfMove *) lfirst(lc))->in);
+		require_guard(v, ((BfMove *) lfirst(lc))->out);
+		require_guard(v, ((BfMove *) lfirst(lc))->in);
 	}
 }
 

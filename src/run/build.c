@@ -38,8 +38,8 @@ out_of_date(const BfVersion *v)
 	{
 		BfPartition *p = lfirst(lc);
 
-		if (OidIsValid(p->live) && get_rel_name(p->live) != NULL && bf_partition_rewritten(p))
-			return "A live partition was rewritten.";
+		if (OidIsValid(p->live) && get_rel_name(p->live) != NULL && bf_partition_tampered(p))
+			return "A live partition was rewritten, or its guard triggers were changed.";
 		if (!OidIsValid(p->staged) || get_rel_name(p->staged) == NULL)
 			return "A staged table was dropped.";
 		if (!bf_guard_installed(p->staged) || !bf_load_is_frozen(p->staged, &frozen, &blocks))

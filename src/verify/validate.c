@@ -180,8 +180,7 @@ was_replaced(const Validation *val, const BfPartition *p)
 static void
 measure_live(Validation *val, const BfPartition *p)
 {
-	const char *found = "not written";
-	bool		passed = false;
+	const char *found;
 
 	/* What a published version left in place is live, and the pipeline may write to it. */
 	if (!OidIsValid(p->live) || (val->v->state == BF_PUBLISHED && strcmp(p->state, "unchanged") == 0))
@@ -197,11 +196,9 @@ measure_live(Validation *val, const BfPartition *p)
 		found = "not known here";
 	else if (bf_guard_written_since_pin(val->v->id, p->live))
 		found = "written";
-	else if (bf_partition_rewritten(p))
-		found = "rewritten";
 	else
-		passed = true;
-	note_text(val, p, "live unchanged", passed, found);
+		found = bf_partition_tampered(p);
+	note_text(val, p, "live unchanged", found == NULL, found ? found : "not written");
 }
 
 static void

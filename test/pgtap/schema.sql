@@ -48,7 +48,7 @@ SELECT is(columns_of('backfill.bf_target'),
 		  ' volatile_functions text[]!, definition jsonb!', 'columns of bf_target');
 SELECT is(columns_of('backfill.bf_partition'),
 		  'id bigint!, version_id bigint!, ordinal integer!, live regclass, parent regclass!, name name!, bound text!, lower_bound text,'
-		  ' upper_bound text, state text!, staged regclass, definition text, live_file oid, rows bigint, rejected bigint, fingerprint numeric,'
+		  ' upper_bound text, state text!, staged regclass, definition text, live_state text, rows bigint, rejected bigint, fingerprint numeric,'
 		  ' bytes bigint, elapsed interval, attempts integer!', 'columns of bf_partition');
 SELECT is(columns_of('backfill.bf_pin'),
 		  'version_id bigint!, snapshot pg_snapshot!, last_mark bigint!, xid xid8, lsn pg_lsn, taken_at timestamp with time zone!,'

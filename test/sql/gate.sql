@@ -100,6 +100,17 @@ SELECT * FROM backfill_publish('rewritten');
 \echo :SQLSTATE
 SELECT partition, rows FROM backfill_build('rewritten');
 SELECT gate, result, new, expect, worst FROM backfill_validate('rewritten') WHERE result = 'failed';
+-- nor does a guard that is switched off for a while
+ALTER TABLE loose_01 DISABLE TRIGGER backfill_guard;
+UPDATE loose SET v = v WHERE k = 1;
+ALTER TABLE loose_01 ENABLE ALWAYS TRIGGER backfill_guard;
+SELECT * FROM backfill_publish('rewritten');
+\echo :SQLSTATE
+SELECT gate, result, new, expect, worst FROM backfill_validate('rewritten') WHERE result = 'failed';
+SELECT * FROM backfill_publish('rewritten');
+\echo :SQLSTATE
+SELECT partition, rows FROM backfill_build('rewritten');
+SELECT gate, result, new, expect, worst FROM backfill_validate('rewritten') WHERE result = 'failed';
 SELECT backfill_drop('rewritten');
 ALTER TABLE loose ALTER v TYPE numeric USING v - 1;
 

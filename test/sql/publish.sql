@@ -338,6 +338,10 @@ SELECT * FROM backfill_publish('late');
 SELECT gate, result, new FROM backfill_validate('late') WHERE result = 'failed';
 SELECT * FROM backfill_publish('late');
 \echo :SQLSTATE
+-- building puts them back
+SELECT partition, state FROM backfill_build('late');
+SELECT gate, result, new FROM backfill_validate('late') WHERE result = 'failed';
+SELECT tgname, tgenabled FROM pg_trigger WHERE tgrelid = 't_01'::regclass AND tgname ~ 'backfill' ORDER BY 1;
 SELECT backfill_drop('late');
 SELECT backfill_create('late', 't', :'v1', '2026-01-01', '2026-03-01', late_changes => 'ignore');
 SELECT partition, state FROM backfill_build('late');
