@@ -16,6 +16,7 @@
 #include "access/tableam.h"
 #include "access/visibilitymap.h"
 #include "access/xact.h"
+#include "catalog/storage.h"
 #include "common/hashfn.h"
 #include "executor/executor.h"
 #include "executor/tuptable.h"
@@ -218,6 +219,32 @@ startup(DestReceiver *self, int operation, TupleDesc desc)
 	l->bulk = GetBulkInsertState();
 }
 
+/*
+ * The server extends a table by many pages at once (from 16 on).  Those it did
+ * not come to use would stay: empty, and never all-frozen.
+ */
+static void
+give_back_unused(Relation rel)
+{
+	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
+	BlockNumber used = blocks;
+
+	while (used > 0)
+	{
+		Buffer		buffer = ReadBuffer(rel, used - 1);
+		bool		empty;
+
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		empty = PageIsNew(BufferGetPage(buffer)) || PageIsEmpty(BufferGetPage(buffer));
+		UnlockReleaseBuffer(buffer);
+		if (!empty)
+			break;
+		used--;
+	}
+	if (used < blocks)
+		RelationTruncate(rel, used);
+}
+
 static void
 shutdown_receiver(DestReceiver *self)
 {
@@ -226,6 +253,7 @@ shutdown_receiver(DestReceiver *self)
 	flush(l);
 	FreeBulkInsertState(l->bulk);
 	table_finish_bulk_insert(l->rel, TABLE_INSERT_SKIP_FSM | TABLE_INSERT_FROZEN);
+	give_back_unused(l->rel);
 	for (int i = 0; i < BATCH_ROWS && l->slots[i]; i++)
 		ExecDropSingleTupleTableSlot(l->slots[i]);
 	FreeExecutorState(l->estate);
