@@ -62,7 +62,7 @@ CREATE TABLE backfill.bf_partition (
 	state text NOT NULL DEFAULT 'pending',
 	staged regclass,
 	definition text,					-- fingerprint of the live leaf's definition at build
-	live_state text,					-- its file and its guard triggers before the pin, see partition.c; NULL: another leaf now
+	live_state text,					-- its file and guard triggers at the pin; NULL: not built, or another leaf now
 	rows bigint,
 	rejected bigint,
 	fingerprint numeric,				-- of the rows, whatever their order
@@ -147,7 +147,7 @@ CREATE TABLE backfill.bf_history (
 	action text NOT NULL,				-- published, rolled_back
 	version_id bigint NOT NULL REFERENCES backfill.bf_version,
 	target regclass NOT NULL,
-	replaces text NOT NULL,				-- version that was live before, or original
+	replaces text NOT NULL,				-- version that was live before (rolled_back: that is live again), or original
 	xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
 	swapped int NOT NULL,
 	unchanged int NOT NULL,
@@ -187,29 +187,32 @@ COMMENT ON FUNCTION backfill.owns(regclass) IS 'whether the current role is a me
 CREATE VIEW backfill.status WITH (security_barrier) AS
 SELECT v.name AS version, t.target, v.state,
 	   count(p.*) FILTER (WHERE p.state <> 'pending') || '/' || count(p.*) AS built,
-	   (SELECT count(*) FILTER (WHERE NOT red) || '/' || count(*)
-		  FROM (SELECT bool_or(coalesce(e.result, 'failed') = 'failed' AND g.waived_reason IS NULL) AS red
-				  FROM backfill.bf_gate g
-				  LEFT JOIN (SELECT DISTINCT ON (gate, partition_id) gate, partition_id, result
-							   FROM backfill.bf_evidence x WHERE x.version_id = v.id
-							  ORDER BY gate, partition_id, id DESC) e ON e.gate = g.name
-				 WHERE g.version_id = v.id GROUP BY g.name) s) AS gates,
+	   g.green || '/' || g.gates AS gates,
 	   pg_size_pretty(coalesce(sum(p.bytes), 0)) AS size,
 	   count(p.*) FILTER (WHERE p.state = 'live') AS live,
 	   v.live_since AS since,
 	   CASE v.state
 		   WHEN 'defined' THEN format('SELECT * FROM backfill_build(%L)', v.name)
 		   WHEN 'failed' THEN format('SELECT * FROM backfill_build(%L)', v.name)
-		   WHEN 'built' THEN format('SELECT * FROM backfill_publish(%L)', v.name)
+		   WHEN 'built' THEN format(CASE WHEN g.green < g.gates THEN 'SELECT * FROM backfill_validate(%L)'
+									ELSE 'SELECT * FROM backfill_publish(%L)' END, v.name)
 		   WHEN 'published' THEN format('SELECT * FROM backfill_rollback(%L)', v.name)
 		   WHEN 'rolled_back' THEN format('SELECT * FROM backfill_publish(%L, again => true)', v.name)
 		   WHEN 'superseded' THEN format('SELECT * FROM backfill_publish(%L, again => true)', v.name)
 	   END AS next_step
   FROM backfill.bf_version v
   JOIN backfill.bf_target t ON t.version_id = v.id
+  CROSS JOIN LATERAL
+	   (SELECT count(*) FILTER (WHERE NOT red) AS green, count(*) AS gates
+		  FROM (SELECT bool_or(coalesce(e.result, 'failed') = 'failed' AND g.waived_reason IS NULL) AS red
+				  FROM backfill.bf_gate g
+				  LEFT JOIN (SELECT DISTINCT ON (gate, partition_id) gate, partition_id, result
+							   FROM backfill.bf_evidence x WHERE x.version_id = v.id
+							  ORDER BY gate, partition_id, id DESC) e ON e.gate = g.name
+				 WHERE g.version_id = v.id GROUP BY g.name) s) g
   LEFT JOIN backfill.bf_partition p ON p.version_id = v.id
  WHERE backfill.owns(t.target) OR pg_has_role('pg_monitor', 'USAGE')
- GROUP BY v.id, t.target;
+ GROUP BY v.id, t.target, g.green, g.gates;
 COMMENT ON VIEW backfill.status IS 'one row a version: state, what is built, gates green, what to call next';
 
 CREATE VIEW backfill.partition WITH (security_barrier) AS
@@ -246,7 +249,7 @@ SELECT h.at, h.by_role, h.action, v.name AS version, h.target, h.replaces, h.swa
   FROM backfill.bf_history h
   JOIN backfill.bf_version v ON v.id = h.version_id
  WHERE backfill.owns(h.target) OR pg_has_role('pg_monitor', 'USAGE');
-COMMENT ON VIEW backfill.history IS 'every publication and rollback, in order';
+COMMENT ON VIEW backfill.history IS 'every publication and rollback; order by at';
 
 GRANT SELECT ON backfill.status, backfill.partition, backfill.evidence, backfill.rejection, backfill.history TO PUBLIC;
 
@@ -347,38 +350,55 @@ COMMENT ON TABLE backfill.bf_version IS 'one row a version: name, state, paramet
 COMMENT ON TABLE backfill.bf_target IS 'target and rule of each version, as given and as they were understood';
 COMMENT ON TABLE backfill.bf_partition IS 'the partitions each version rebuilds, and the tables staged for them';
 COMMENT ON TABLE backfill.bf_pin IS 'the snapshot each version was built on, and where and when it was taken';
-COMMENT ON TABLE backfill.bf_mark IS 'one row for each transaction that wrote to a watched leaf, and leaf';
+COMMENT ON TABLE backfill.bf_mark IS 'one row for each transaction and watched leaf that it wrote to';
 COMMENT ON TABLE backfill.bf_rejection IS 'rows of rules that could not be in their partition';
 COMMENT ON TABLE backfill.bf_gate IS 'the gates of each version: built in and declared, and who waived which';
 COMMENT ON TABLE backfill.bf_evidence IS 'what gates measured, bound to the data it was measured on; only inserted';
 COMMENT ON TABLE backfill.bf_history IS 'every publication and rollback; only inserted';
 
+COMMENT ON COLUMN backfill.status.version IS 'name given to backfill_create';
+COMMENT ON COLUMN backfill.status.target IS 'the partitioned table that readers use';
 COMMENT ON COLUMN backfill.status.state IS 'defined, built, published, superseded, rolled_back or dropped';
 COMMENT ON COLUMN backfill.status.built IS 'partitions built / partitions of the version';
-COMMENT ON COLUMN backfill.status.gates IS 'gates whose newest evidence is not red / gates of the version; what was not measured is red';
+COMMENT ON COLUMN backfill.status.gates IS 'gates not red, by their newest evidence / all gates; what was not measured is red';
 COMMENT ON COLUMN backfill.status.size IS 'size of the tables of the version with indexes, as it was when they were built';
 COMMENT ON COLUMN backfill.status.live IS 'partitions of the version that readers see now';
 COMMENT ON COLUMN backfill.status.since IS 'when the version was published; null when it is not live';
 COMMENT ON COLUMN backfill.status.next_step IS 'the call to make next';
+COMMENT ON COLUMN backfill.partition.version IS 'name of the version';
+COMMENT ON COLUMN backfill.partition.target IS 'the partitioned table that readers use';
 COMMENT ON COLUMN backfill.partition.ordinal IS 'place in bound order, from 1';
+COMMENT ON COLUMN backfill.partition.partition IS 'name it has when it is live';
 COMMENT ON COLUMN backfill.partition.bound IS 'FOR VALUES ... or DEFAULT, as in CREATE TABLE ... PARTITION OF';
 COMMENT ON COLUMN backfill.partition.state IS 'pending, staged, unchanged (same as live, is not swapped), live, retired or dropped';
 COMMENT ON COLUMN backfill.partition.live IS 'the table this one replaces; null when the partition is created';
 COMMENT ON COLUMN backfill.partition.staged IS 'the table that was built; null before the build';
+COMMENT ON COLUMN backfill.partition.rows IS 'rows that were written; null before the build';
 COMMENT ON COLUMN backfill.partition.rejected IS 'rows of the rule that were left out, see backfill.rejection';
 COMMENT ON COLUMN backfill.partition.size IS 'with indexes, as it was when the table was built';
+COMMENT ON COLUMN backfill.partition.elapsed IS 'time the last build of it took';
 COMMENT ON COLUMN backfill.partition.attempts IS 'how many times it was built';
+COMMENT ON COLUMN backfill.evidence.version IS 'name of the version';
+COMMENT ON COLUMN backfill.evidence.gate IS 'name of the gate';
 COMMENT ON COLUMN backfill.evidence.partition IS 'null when the gate is about the whole version';
 COMMENT ON COLUMN backfill.evidence.result IS 'passed, failed, waived, no_baseline (nothing live to compare with) or n/a';
 COMMENT ON COLUMN backfill.evidence.old IS 'measured on the live partition';
 COMMENT ON COLUMN backfill.evidence.new IS 'measured on the staged partition';
+COMMENT ON COLUMN backfill.evidence.difference IS 'how new differs from old, or why it could not be measured';
+COMMENT ON COLUMN backfill.evidence.expect IS 'what the gate asks for';
 COMMENT ON COLUMN backfill.evidence.samples IS 'up to 10 keys that broke the gate';
+COMMENT ON COLUMN backfill.evidence.measured_at IS 'when; the newest of a gate and partition counts';
 COMMENT ON COLUMN backfill.evidence.measured_by IS 'session user';
+COMMENT ON COLUMN backfill.rejection.version IS 'name of the version';
+COMMENT ON COLUMN backfill.rejection.partition IS 'partition whose build rejected the row';
+COMMENT ON COLUMN backfill.rejection.reason IS 'the bound, NOT NULL or CHECK that it broke';
 COMMENT ON COLUMN backfill.rejection.row IS 'the row as the target would have had it';
 COMMENT ON COLUMN backfill.history.at IS 'when the locks were held, not when the transaction committed';
 COMMENT ON COLUMN backfill.history.by_role IS 'session user';
 COMMENT ON COLUMN backfill.history.action IS 'published or rolled_back';
-COMMENT ON COLUMN backfill.history.replaces IS 'the version that was live before; original: what was there before backfill';
+COMMENT ON COLUMN backfill.history.version IS 'name of the version';
+COMMENT ON COLUMN backfill.history.target IS 'the partitioned table that readers use';
+COMMENT ON COLUMN backfill.history.replaces IS 'the versions that were live before, after a rollback those that are live again; original: what was there before backfill';
 COMMENT ON COLUMN backfill.history.swapped IS 'partitions that took the place of another';
 COMMENT ON COLUMN backfill.history.unchanged IS 'partitions that were the same and were left alone';
 COMMENT ON COLUMN backfill.history.created IS 'partitions that were new to the target';

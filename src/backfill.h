@@ -2,8 +2,8 @@
  * backfill.h
  *		Ids, state words and structs that every stage shares; no logic.
  *
- * Data flows one way: define -> build -> verify -> publish -> report.  A stage
- * includes the headers of stages before it, never of a later one.
+ * Data flows one way: define -> build -> verify -> run -> publish -> report.
+ * A stage includes the headers of stages before it, never of a later one.
  */
 #ifndef BACKFILL_H
 #define BACKFILL_H
@@ -43,7 +43,6 @@ typedef struct BfVersion
 	int64		id;
 	char	   *name;
 	BfState		state;
-	int64		target_id;
 	Oid			target;			/* the partitioned table readers use */
 	Oid			owner;			/* its owner now: all user SQL runs as this role */
 	char	   *rule;			/* text as given */

@@ -66,6 +66,8 @@ if [ "${1:-}" = --inside ]; then
 			[ ! -d "$pgxs_test/perl" ] || perl_lib=-I$pgxs_test/perl
 			export PG_REGRESS=$pgxs_test/regress/pg_regress TESTDIR=$output
 			export TESTDATADIR=$output/tmp_check TESTLOGDIR=$output/tmp_check/log
+			# Where PostgreSQL::Test puts its sockets: with the cluster it goes, whatever ended the tests.
+			export TMPDIR=$BACKFILL_WORK
 			for file in "$tree"/test/t/*.pl; do
 				tap_file "${file##*/}" prove -v $perl_lib -I "$tree/test/t/lib" "$file"
 			done
@@ -89,6 +91,15 @@ fi
 
 work=
 child=
+
+# A test that is ended may leave the servers that it has started.
+stop_servers() {
+	local file
+	{ find "$work/out" -name postmaster.pid 2>/dev/null || true; } | while read -r file; do
+		as_server_user "$("$PG_CONFIG" --bindir)/pg_ctl" -D "${file%/*}" -m immediate -t 30 stop >/dev/null 2>&1 || true
+	done
+}
+
 clean_up() {
 	trap - EXIT
 	trap '' INT TERM HUP
@@ -96,7 +107,9 @@ clean_up() {
 		kill -TERM "$child" 2>/dev/null || true
 		wait "$child" 2>/dev/null || true
 	fi
-	[ -z "$work" ] || rm -rf "$work"
+	[ -n "$work" ] || return 0
+	stop_servers
+	rm -rf "$work"
 }
 trap clean_up EXIT
 trap 'exit 130' INT

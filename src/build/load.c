@@ -289,7 +289,6 @@ bf_load(const BfRuleQuery *rq, Relation staged, List *bound_qual, Snapshot snaps
 	loader.cid = GetCurrentCommandId(true);
 	PushActiveSnapshot(snapshot);
 	plan = bf_rule_plan(rq, NULL);
-	loader.result->parallel = plan->parallelModeNeeded;
 	desc = CreateQueryDesc(plan, "", GetActiveSnapshot(), InvalidSnapshot, &loader.pub, rq->params, NULL, 0);
 	ExecutorStart(desc, 0);
 	bf_executor_run(desc);

@@ -18,7 +18,6 @@ typedef struct BfLoadResult
 	int64		rejected;
 	uint64		fingerprint;	/* order-independent sum of row hashes */
 	List	   *rejections;		/* of BfRejection *, at most max_rejections */
-	bool		parallel;		/* the plan used workers */
 } BfLoadResult;
 
 typedef struct BfRejection

@@ -7,7 +7,6 @@
  */
 #include "build/pin.h"
 
-#include "access/transam.h"
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "catalog/pg_class.h"
@@ -68,7 +67,8 @@ sources_json(List *sources)
 {
 	BfRows	   *r;
 
-	r = bf_catalog("SELECT coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('name', c.oid::pg_catalog.regclass, 'oid', c.oid::bigint,"
+	r = bf_catalog("SELECT coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object("
+				   "'name', c.oid::pg_catalog.regclass, 'oid', c.oid::bigint,"
 				   " 'columns', (SELECT pg_catalog.jsonb_object_agg(a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod))"
 				   " FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped))"
 				   " ORDER BY c.oid::pg_catalog.regclass::text), '[]')"
@@ -87,8 +87,8 @@ record(const BfVersion *v, Snapshot pin, List *sources)
 	snapshot = DirectFunctionCall1(pg_snapshot_out, pg_current_snapshot(NULL));
 	PopActiveSnapshot();
 	bf_catalog("DELETE FROM backfill.bf_pin WHERE version_id = $1", BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL);
-	bf_catalog("INSERT INTO backfill.bf_pin (version_id, snapshot, last_mark, xid, lsn, taken_at, system_identifier, database, timeline,"
-			   " server_version, sources)"
+	bf_catalog("INSERT INTO backfill.bf_pin (version_id, snapshot, last_mark, xid, lsn, taken_at, system_identifier,"
+			   " database, timeline, server_version, sources)"
 			   " SELECT $1, $2::pg_catalog.pg_snapshot, coalesce((SELECT pg_catalog.max(id) FROM backfill.bf_mark), 0),"
 			   " pg_catalog.pg_current_xact_id(), $3::pg_catalog.pg_lsn, pg_catalog.clock_timestamp(), $4, $7, $5,"
 			   " pg_catalog.version(), $6",

@@ -30,7 +30,6 @@
 #include "tcop/utility.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
@@ -87,7 +86,8 @@ static const char *const finish_sql[] = {
 	" WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped AND attstattarget >= 0 ORDER BY attnum",
 
 	/* pg_attver is an entry that some servers keep for themselves in every user column */
-	"SELECT format('ALTER TABLE %s ALTER COLUMN %I SET (%s)', $2, attname, string_agg(format('%I=%L', option_name, option_value), ', '))"
+	"SELECT format('ALTER TABLE %s ALTER COLUMN %I SET (%s)', $2, attname,"
+	" string_agg(format('%I=%L', option_name, option_value), ', '))"
 	" FROM pg_attribute, pg_options_to_table(attoptions) WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped"
 	" AND option_name <> 'pg_attver' GROUP BY attnum, attname ORDER BY attnum",
 
@@ -119,11 +119,13 @@ static const char *const finish_sql[] = {
 	" JOIN pg_constraint n ON n.conindid = i.copy WHERE obj_description(o.oid, 'pg_constraint') IS NOT NULL",
 
 	/* The leaf's own autovacuum settings: the load is over. */
-	"SELECT format('ALTER TABLE %s %s', $2, string_agg(CASE WHEN o.option_value IS NULL THEN format('RESET (%sautovacuum_enabled)', w.prefix)"
+	"SELECT format('ALTER TABLE %s %s', $2, string_agg("
+	"CASE WHEN o.option_value IS NULL THEN format('RESET (%sautovacuum_enabled)', w.prefix)"
 	" ELSE format('SET (%sautovacuum_enabled=%L)', w.prefix, o.option_value) END, ', '))"
 	" FROM pg_class c LEFT JOIN pg_class t ON t.oid = c.reltoastrelid"
 	" CROSS JOIN LATERAL (VALUES ('', c.reloptions), ('toast.', t.reloptions)) AS w(prefix, options)"
-	" LEFT JOIN LATERAL (SELECT option_value FROM pg_options_to_table(w.options) WHERE option_name = 'autovacuum_enabled') o ON true"
+	" LEFT JOIN LATERAL (SELECT option_value FROM pg_options_to_table(w.options)"
+	"  WHERE option_name = 'autovacuum_enabled') o ON true"
 	" WHERE c.oid = $1"
 };
 
@@ -328,7 +330,8 @@ static void
 copy_statistics(Oid staged, Oid like, const char *suffix)
 {
 	BfRows	   *r = bf_sql("SELECT s.stxname::text, '(' || (SELECT string_agg(CASE k WHEN 'd' THEN 'ndistinct'"
-						   " WHEN 'f' THEN 'dependencies' WHEN 'm' THEN 'mcv' END, ', ') FROM unnest(s.stxkind) k WHERE k <> 'e') || ')',"
+						   " WHEN 'f' THEN 'dependencies' WHEN 'm' THEN 'mcv' END, ', ')"
+						   " FROM unnest(s.stxkind) k WHERE k <> 'e') || ')',"
 						   " pg_get_statisticsobjdef_columns(s.oid), nullif(s.stxstattarget, -1)::text,"
 						   " quote_literal(obj_description(s.oid, 'pg_statistic_ext'))"
 						   " FROM pg_statistic_ext s WHERE s.stxrelid = $1 ORDER BY s.oid",

@@ -7,8 +7,6 @@
  */
 #include "common/catalog.h"
 
-#include "access/xact.h"
-#include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
@@ -19,7 +17,6 @@
 #include "utils/datum.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
-#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
@@ -74,8 +71,9 @@ catalog_owner(void)
 	return owner;
 }
 
-void
-bf_catalog_enter(BfIdentity *id)
+/* Owner of the backfill catalog, search_path = pg_catalog, pg_temp. */
+static void
+enter_catalog(BfIdentity *id)
 {
 	enter(id, catalog_owner(), SECURITY_LOCAL_USERID_CHANGE);
 	/* Estimates over the system catalogs can be high enough to compile what then runs for a millisecond. */
@@ -163,7 +161,7 @@ bf_catalog(const char *sql, int nargs, Oid *types, Datum *values, const bool *nu
 	BfIdentity	id;
 	BfRows	   *rows;
 
-	bf_catalog_enter(&id);
+	enter_catalog(&id);
 	rows = bf_sql(sql, nargs, types, values, nulls);
 	bf_identity_leave(&id);
 	return rows;

@@ -18,8 +18,6 @@ typedef struct BfIdentity
 	int			save_nestlevel;
 } BfIdentity;
 
-/* Owner of the backfill catalog, search_path = pg_catalog, pg_temp. */
-extern void bf_catalog_enter(BfIdentity *id);
 /* Role (target owner), security-restricted, row_security off; search_path = pg_catalog, pg_temp. */
 extern void bf_owner_enter(BfIdentity *id, Oid role);
 extern void bf_identity_leave(BfIdentity *id);

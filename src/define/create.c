@@ -1,6 +1,6 @@
 /*
  * create.c
- *		backfill_create: checks a definition, then records it; backfill_drop.
+ *		backfill_create: checks a definition, then records it.
  *
  * A version that could not be published is refused here, by name of the object
  * in the way, before anything is built.
@@ -8,7 +8,6 @@
 #include "backfill.h"
 
 #include "access/table.h"
-#include "access/xact.h"
 #include "catalog/catalog.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
@@ -16,7 +15,6 @@
 #include "define/bound.h"
 #include "define/drop.h"
 #include "define/gate.h"
-#include "define/guard.h"
 #include "define/partition.h"
 #include "define/plan.h"
 #include "define/preflight.h"
@@ -31,7 +29,6 @@
 #include "utils/lsyscache.h"
 #include "utils/partcache.h"
 #include "utils/rel.h"
-#include "utils/syscache.h"
 #include "utils/typcache.h"
 
 PG_FUNCTION_INFO_V1(backfill_create);
@@ -198,7 +195,8 @@ parse_percent(const char *s)
 	while (*end == ' ')
 		end++;
 	if (end == s || strcmp(end, "%") != 0 || !(x >= 0 && x <= 100))
-		bad_argument(psprintf("invalid max_shrink: %s", quote_literal_cstr(s)), "Give a percentage such as '20%', or NULL for no limit.");
+		bad_argument(psprintf("invalid max_shrink: %s", quote_literal_cstr(s)),
+					 "Give a percentage such as '20%', or NULL for no limit.");
 	return x;
 }
 
@@ -356,11 +354,12 @@ definition_json(FunctionCallInfo fcinfo, const BfVersion *v, const BfRange *rang
 		PG_ARGISNULL(A_CODE_REVISION), false, false, false, range->step == NULL, range->partition_name == NULL,
 		false, !v->sources_declared, false, false, v->max_lost_keys < 0, v->max_gained_keys < 0, v->max_shrink < 0
 	};
-	BfRows	   *r = bf_catalog("SELECT pg_catalog.jsonb_build_object('target', $1::pg_catalog.regclass, 'rule', $2, 'range_from', $3,"
-							   " 'range_to', $4, 'partitions', $5::pg_catalog.regclass[], 'all_partitions', $6, 'parameters', $7, 'code_revision', $8,"
+	BfRows	   *r = bf_catalog("SELECT pg_catalog.jsonb_build_object('target', $1::pg_catalog.regclass, 'rule', $2,"
+							   " 'range_from', $3, 'range_to', $4, 'partitions', $5::pg_catalog.regclass[],"
+							   " 'all_partitions', $6, 'parameters', $7, 'code_revision', $8,"
 							   " 'key', $9, 'match', $10, 'gaps', $11, 'step', $12, 'partition_name', $13, 'late_changes', $14,"
-							   " 'sources', $15::pg_catalog.regclass[], 'allow_volatile', $16, 'max_rejections', $17, 'max_lost_keys', $18,"
-							   " 'max_gained_keys', $19, 'max_shrink', $20)",
+							   " 'sources', $15::pg_catalog.regclass[], 'allow_volatile', $16, 'max_rejections', $17,"
+							   " 'max_lost_keys', $18, 'max_gained_keys', $19, 'max_shrink', $20)",
 							   BF_ARGS(OIDOID, TEXTOID, TEXTARRAYOID, TEXTARRAYOID, OIDARRAYOID, BOOLOID, JSONBOID, TEXTOID,
 									   TEXTARRAYOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, OIDARRAYOID, BOOLOID,
 									   INT8OID, INT8OID, INT8OID, FLOAT8OID),
@@ -414,7 +413,8 @@ static char *
 differences(const BfVersion *old, Datum definition)
 {
 	return bf_rows_text(bf_catalog("SELECT pg_catalog.string_agg(n.key, ', ' ORDER BY n.key) FROM backfill.bf_target t,"
-								   " pg_catalog.jsonb_each($2) n WHERE t.version_id = $1 AND t.definition->n.key IS DISTINCT FROM n.value",
+								   " pg_catalog.jsonb_each($2) n WHERE t.version_id = $1"
+								   " AND t.definition->n.key IS DISTINCT FROM n.value",
 								   BF_ARGS(INT8OID, JSONBOID), BF_VALS(Int64GetDatum(old->id), definition), NULL), 0, 0);
 }
 

@@ -4,7 +4,6 @@
  */
 #include "define/drop.h"
 
-#include "access/htup_details.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
@@ -16,7 +15,6 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/syscache.h"
 
 PG_FUNCTION_INFO_V1(backfill_drop);
 
@@ -32,7 +30,8 @@ static bool
 is_used_by_others(const BfVersion *v, Oid relid)
 {
 	return bf_catalog("SELECT 1 FROM backfill.bf_partition WHERE version_id <> $1 AND state <> 'dropped'"
-					  " AND (live = $2 OR staged = $2) LIMIT 1", BF_ARGS(INT8OID, OIDOID), BF_VALS(Int64GetDatum(v->id), ObjectIdGetDatum(relid)), NULL)->nrows > 0;
+					  " AND (live = $2 OR staged = $2) LIMIT 1", BF_ARGS(INT8OID, OIDOID),
+					  BF_VALS(Int64GetDatum(v->id), ObjectIdGetDatum(relid)), NULL)->nrows > 0;
 }
 
 /* A table that readers see, with guards that no other version needs. */
@@ -93,21 +92,11 @@ static BfVersion *
 lock_to_drop(const char *name)
 {
 	BfVersion  *v = bf_version_get(name);
-	BfRows	   *r;
-	Oid			creator;
 
 	if (v == NULL || OidIsValid(v->owner))
 		return bf_version_lock(name);
 	bf_version_refuse_standby();
-	r = bf_catalog("SELECT created_by::text FROM backfill.bf_version WHERE id = $1", BF_ARGS(INT8OID),
-				   BF_VALS(Int64GetDatum(v->id)), NULL);
-	creator = get_role_oid(bf_rows_text(r, 0, 0), true);
-	if (!superuser() && !(OidIsValid(creator) && has_privs_of_role(GetUserId(), creator)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("permission denied for version \"%s\"", name),
-				 errdetail("Its target is gone; role \"%s\" has created it.", bf_rows_text(r, 0, 0)),
-				 errhint("Ask a member of that role to make this call.")));
+	bf_version_require_creator(v);
 	bf_version_name_lock(name);
 	return v;
 }
@@ -115,9 +104,11 @@ lock_to_drop(const char *name)
 static void
 tell_what_is_lost(const BfVersion *v)
 {
-	BfRows	   *r = bf_catalog("SELECT pg_catalog.string_agg(DISTINCT pg_catalog.quote_ident(o.name), ', ') FROM backfill.bf_partition p"
+	BfRows	   *r = bf_catalog("SELECT pg_catalog.string_agg(DISTINCT pg_catalog.quote_ident(o.name), ', ')"
+							   " FROM backfill.bf_partition p"
 							   " JOIN backfill.bf_partition q ON q.live = p.staged AND q.state = 'live'"
-							   " JOIN backfill.bf_version o ON o.id = q.version_id WHERE p.version_id = $1 AND o.state = 'published'",
+							   " JOIN backfill.bf_version o ON o.id = q.version_id"
+							   " WHERE p.version_id = $1 AND o.state = 'published'",
 							   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL);
 
 	if (!BF_ISNULL(r, 0, 0))

@@ -14,7 +14,6 @@
 #include "define/expression.h"
 #include "executor/executor.h"
 #include "fmgr.h"
-#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parse_coerce.h"
 #include "parser/parse_node.h"

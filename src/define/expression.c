@@ -9,7 +9,6 @@
 #include "define/expression.h"
 
 #include "access/stratnum.h"
-#include "catalog/namespace.h"
 #include "catalog/pg_operator.h"
 #include "common/catalog.h"
 #include "common/subxact.h"
@@ -133,19 +132,10 @@ bf_expression_analyze(const char *text, const char *what, Oid relid, ParserSetup
 char *
 bf_expression_text(Node *expr, Oid relid, const char *alias)
 {
-	static const char *const settings[][2] = {
-		{"search_path", "pg_catalog, pg_temp"},
-		{"DateStyle", "ISO"},
-		{"IntervalStyle", "postgres"},
-		{"extra_float_digits", "3"},
-		{"quote_all_identifiers", "off"},
-	};
 	int			level = NewGUCNestLevel();
 	char	   *text;
 
-	for (int i = 0; i < lengthof(settings); i++)
-		(void) set_config_option(settings[i][0], settings[i][1], PGC_USERSET, PGC_S_SESSION,
-								 GUC_ACTION_SAVE, true, 0, false);
+	bf_text_settings();
 	text = deparse_expression(expr, deparse_context_for(alias ? alias : get_rel_name(relid), relid), alias != NULL, false);
 	AtEOXact_GUC(true, level);
 	return text;

@@ -108,6 +108,10 @@ bf_gate_list(int64 version_id)
 "         pg_catalog.pg_get_expr(p.polqual, p.polrelid), pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid)),\n" \
 "         E'\\n' ORDER BY p.polname)\n" \
 "   FROM pg_catalog.pg_policy p WHERE p.polrelid = c.oid),\n" \
+" (SELECT pg_catalog.string_agg(s.def, E'\\n' ORDER BY s.def)\n" \
+"   FROM (SELECT pg_catalog.concat_ws(' ', x.stxkind, pg_catalog.pg_get_statisticsobjdef_columns(x.oid)) AS def\n" \
+"           FROM pg_catalog.pg_statistic_ext x WHERE x.stxrelid = c.oid AND c.relkind <> 'p') s),\n" \
+" (SELECT pg_catalog.string_agg(o, ' ' ORDER BY o) FROM pg_catalog.unnest(c.reloptions) o),\n" \
 " c.relowner, c.relacl, c.relrowsecurity, c.relforcerowsecurity, pg_catalog.pg_get_partkeydef(c.oid)))\n"
 
 static char *

@@ -21,7 +21,6 @@
 #include "commands/trigger.h"
 #include "common/catalog.h"
 #include "fmgr.h"
-#include "miscadmin.h"
 #include "nodes/value.h"
 #include "parser/parse_func.h"
 #include "storage/lmgr.h"
@@ -48,7 +47,9 @@ static const char late_marks[] =
 void
 bf_guard_forget(void)
 {
-	/* The table itself goes with its transaction. */
+	/* NB: not left to the end of the transaction, in which many subtransactions may be rolled back. */
+	if (marked != NULL)
+		hash_destroy(marked);
 	marked = NULL;
 }
 
@@ -277,7 +278,8 @@ bf_guard_late_write(int64 version_id)
 List *
 bf_guard_marked(List *relids)
 {
-	BfRows	   *r = bf_catalog("SELECT coalesce(pg_catalog.array_agg(DISTINCT relid), '{}') FROM backfill.bf_mark WHERE relid = ANY ($1)",
+	BfRows	   *r = bf_catalog("SELECT coalesce(pg_catalog.array_agg(DISTINCT relid), '{}') FROM backfill.bf_mark"
+							   " WHERE relid = ANY ($1)",
 							   BF_ARGS(OIDARRAYOID), BF_VALS(bf_oid_array(relids)), NULL);
 
 	return bf_oid_list(BF_VALUE(r, 0, 0));

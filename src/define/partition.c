@@ -162,8 +162,9 @@ bf_partition_guard(const BfVersion *v, List *partitions)
 
 /* A rewrite fires no trigger, and a guard that is switched off sees nothing: it has a new row version afterwards. */
 #define LIVE_STATE \
-"pg_catalog.concat(pg_catalog.pg_relation_filenode(live), (SELECT pg_catalog.string_agg(pg_catalog.concat('|', t.xmin, t.tgenabled)," \
-" '' ORDER BY t.oid) FROM pg_catalog.pg_trigger t WHERE t.tgrelid = live AND t.tgfoid = 'backfill.guard()'::pg_catalog.regprocedure))"
+"pg_catalog.concat(pg_catalog.pg_relation_filenode(live)," \
+" (SELECT pg_catalog.string_agg(pg_catalog.concat('|', t.xmin, t.tgenabled), '' ORDER BY t.oid)" \
+" FROM pg_catalog.pg_trigger t WHERE t.tgrelid = live AND t.tgfoid = 'backfill.guard()'::pg_catalog.regprocedure))"
 
 void
 bf_partition_note_live(int64 version_id)
@@ -175,7 +176,8 @@ bf_partition_note_live(int64 version_id)
 char *
 bf_partition_tampered(const BfPartition *p)
 {
-	BfRows	   *r = bf_catalog("SELECT CASE pg_catalog.split_part(live_state, '|', 1) WHEN pg_catalog.pg_relation_filenode(live)::text"
+	BfRows	   *r = bf_catalog("SELECT CASE pg_catalog.split_part(live_state, '|', 1)"
+							   " WHEN pg_catalog.pg_relation_filenode(live)::text"
 							   " THEN 'unguarded' ELSE 'rewritten' END"
 							   " FROM backfill.bf_partition WHERE id = $1 AND live_state <> " LIVE_STATE,
 							   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(p->id)), NULL);
@@ -188,7 +190,8 @@ bf_partition_built(const BfPartition *p, const char *fingerprint, const char *de
 {
 	bf_catalog("UPDATE backfill.bf_partition SET state = 'staged', staged = $2::pg_catalog.regclass, rows = $3, rejected = $4,"
 			   " fingerprint = $5::pg_catalog.numeric, bytes = pg_catalog.pg_total_relation_size($2),"
-			   " elapsed = pg_catalog.clock_timestamp() - $6, attempts = attempts + 1, definition = $7 WHERE id = $1",
+			   " elapsed = pg_catalog.date_trunc('milliseconds', pg_catalog.clock_timestamp() - $6), attempts = attempts + 1,"
+			   " definition = $7 WHERE id = $1",
 			   BF_ARGS(INT8OID, OIDOID, INT8OID, INT8OID, TEXTOID, TIMESTAMPTZOID, TEXTOID),
 			   BF_VALS(Int64GetDatum(p->id), ObjectIdGetDatum(p->staged), Int64GetDatum(p->rows), Int64GetDatum(p->rejected),
 					   bf_text(fingerprint), TimestampTzGetDatum(started), bf_text(definition)), NULL);
@@ -396,7 +399,8 @@ bf_partition_newer(const BfVersion *v, List *withdrawn, char **partitions)
 List *
 bf_partition_predecessors(const BfVersion *v)
 {
-	BfRows	   *r = bf_catalog("SELECT DISTINCT w.name FROM backfill.bf_partition p JOIN backfill.bf_partition o ON o.staged = p.live"
+	BfRows	   *r = bf_catalog("SELECT DISTINCT w.name FROM backfill.bf_partition p"
+							   " JOIN backfill.bf_partition o ON o.staged = p.live"
 							   " JOIN backfill.bf_version w ON w.id = o.version_id"
 							   " WHERE p.version_id = $1 AND o.version_id <> $1 AND p.state IN ('live', 'retired')",
 							   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL);

@@ -7,30 +7,19 @@
 #include "access/table.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
-#include "commands/tablecmds.h"
 #include "common/catalog.h"
 #include "define/bound.h"
-#include "define/version.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
-#include "optimizer/optimizer.h"
 #include "parser/parse_coerce.h"
-#include "parser/parse_utilcmd.h"
-#include "parser/parser.h"
-#include "partitioning/partbounds.h"
 #include "partitioning/partdesc.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/partcache.h"
 #include "utils/rel.h"
-#include "utils/ruleutils.h"
-#include "utils/syscache.h"
 
 /* More could not be locked at once anyway; a step mistaken by some digits ends here and not in the middle of the night. */
 #define MAX_PARTITIONS 10000
@@ -214,6 +203,7 @@ bad_range(const char *msg, char *detail, const char *hint)
 static bool
 is_time(Oid type)
 {
+	type = getBaseType(type);
 	return type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
 }
 

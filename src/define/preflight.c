@@ -20,13 +20,12 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
-#include "storage/proc.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 PG_FUNCTION_INFO_V1(backfill_plan);
 
-/* $1 target, $2 live leaves, $3 owner, $4 parents of partitions to be created */
+/* $1 target, $2 live leaves, $3 owner, $4 parents, $5 names and $6 bounds of partitions to be created */
 static const char findings_sql[] =
 "WITH leaf AS (SELECT c.* FROM pg_catalog.pg_class c WHERE c.oid = ANY ($2)),\n"
 " root AS (SELECT c.* FROM pg_catalog.pg_class c WHERE c.oid = $1),\n"
@@ -110,14 +109,17 @@ static const char findings_sql[] =
 "UNION ALL SELECT 'warning', c.oid::regclass::text, 'default partition is scanned under the lock (about '"
 " || greatest(c.reltuples, 0)::bigint || ' rows)', NULL FROM pg_catalog.pg_class c"
 "  WHERE c.oid IN (SELECT partdefid FROM pg_catalog.pg_partitioned_table WHERE partrelid = ANY ($4))\n"
-"UNION ALL SELECT 'info', l.oid::regclass::text, 'about ' || greatest(l.reltuples, 0)::bigint || ' rows, '"
+"UNION ALL SELECT 'info', l.oid::regclass::text, CASE WHEN l.reltuples < 0 THEN 'never analyzed, '"
+" ELSE 'about ' || l.reltuples::bigint || ' rows, ' END"
 " || pg_catalog.pg_size_pretty(pg_catalog.pg_total_relation_size(l.oid)) || ' to be rebuilt', NULL FROM leaf l\n"
+"UNION ALL SELECT 'info', pg_catalog.format('%s.%I', r.relnamespace::regnamespace, n.name), 'to be created ' || n.bound, NULL"
+"  FROM root r CROSS JOIN ROWS FROM (pg_catalog.unnest($5), pg_catalog.unnest($6)) n (name, bound)\n"
 ")\n"
 "SELECT severity, object, finding, hint FROM finding"
 " ORDER BY pg_catalog.array_position(ARRAY['blocker', 'warning', 'info'], severity),"
 " CASE severity WHEN 'info' THEN object ELSE finding END COLLATE \"C\", object COLLATE \"C\"";
 
-/* Appends one finding; text values only. */
+/* Rows like those of findings_sql that take more than a query to find. */
 typedef struct Findings
 {
 	int			n;
@@ -125,6 +127,7 @@ typedef struct Findings
 	bool		nulls[256][4];
 } Findings;
 
+/* Beyond the room there is, findings are left out. */
 static void
 add(Findings *f, const char *severity, const char *object, char *finding, const char *hint)
 {
@@ -224,6 +227,13 @@ rule_findings(Findings *f, const BfVersion *v, List *partitions)
 		add(f, "info", v->name, "source changes after the pin are not looked for (late_changes => 'ignore')", NULL);
 }
 
+/* Whether the version is still to be built or published for the first time; one that was live is never built again. */
+static bool
+is_waiting(const BfVersion *v)
+{
+	return v->state == BF_DEFINED || v->state == BF_BUILDING || v->state == BF_BUILT || v->state == BF_FAILED;
+}
+
 /* What is to be replaced must be where it was; a version that is or was live replaces nothing now. */
 static bool
 check_places(Findings *f, const BfVersion *v, List *partitions)
@@ -232,7 +242,7 @@ check_places(Findings *f, const BfVersion *v, List *partitions)
 	int			before = f->n;
 	ListCell   *lc;
 
-	if (v->state != BF_DEFINED && v->state != BF_BUILDING && v->state != BF_BUILT && v->state != BF_FAILED)
+	if (!is_waiting(v))
 		return true;
 	leaves = bf_partition_locate(v, partitions);
 	foreach(lc, partitions)
@@ -254,14 +264,23 @@ BfRows *
 bf_preflight_findings(const BfVersion *v, List *partitions)
 {
 	List	   *parents = NIL;
+	List	   *names = NIL;
+	List	   *bounds = NIL;
 	ListCell   *lc;
 
 	foreach(lc, partitions)
-		if (!OidIsValid(((BfPartition *) lfirst(lc))->live))
-			parents = list_append_unique_oid(parents, ((BfPartition *) lfirst(lc))->parent);
-	return bf_catalog(findings_sql, BF_ARGS(OIDOID, OIDARRAYOID, OIDOID, OIDARRAYOID),
+	{
+		BfPartition *p = lfirst(lc);
+
+		if (OidIsValid(p->live))
+			continue;
+		parents = list_append_unique_oid(parents, p->parent);
+		names = lappend(names, p->name);
+		bounds = lappend(bounds, p->bound);
+	}
+	return bf_catalog(findings_sql, BF_ARGS(OIDOID, OIDARRAYOID, OIDOID, OIDARRAYOID, TEXTARRAYOID, TEXTARRAYOID),
 					  BF_VALS(ObjectIdGetDatum(v->target), bf_oid_array(live_leaves(partitions)), ObjectIdGetDatum(v->owner),
-							  bf_oid_array(parents)), NULL);
+							  bf_oid_array(parents), bf_text_array(names), bf_text_array(bounds)), NULL);
 }
 
 static void
@@ -314,7 +333,10 @@ backfill_plan(PG_FUNCTION_ARGS)
 	r = bf_preflight_findings(v, partitions);
 	check_locks(f, partitions);
 	check_disk(f, live_leaves(partitions));
-	rule_findings(f, v, check_places(f, v, partitions) ? partitions : NIL);
+	if (is_waiting(v))
+		rule_findings(f, v, check_places(f, v, partitions) ? partitions : NIL);
+	else
+		add(f, "info", v->name, psprintf("version is %s: it is not built again", bf_state_name(v->state)), NULL);
 	InitMaterializedSRF(fcinfo, 0);
 	/* Gravest first; the costs, which come from the catalog, last. */
 	for (int s = 0; s < lengthof(severities); s++)
@@ -323,7 +345,7 @@ backfill_plan(PG_FUNCTION_ARGS)
 			if (strcmp(TextDatumGetCString(f->values[i][0]), severities[s]) == 0)
 				tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, f->values[i], f->nulls[i]);
 		for (int i = 0; i < r->nrows; i++)
-			if (strcmp(bf_rows_text(r, i, 0), severities[s]) == 0)
+			if (strcmp(bf_rows_text(r, i, 0), severities[s]) == 0 && (is_waiting(v) || strcmp(severities[s], "info") != 0))
 				tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, &r->values[i * 4], &r->nulls[i * 4]);
 	}
 	return (Datum) 0;

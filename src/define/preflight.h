@@ -1,6 +1,6 @@
 /*
  * preflight.h
- *		What stands in the way of a version: found by create (refuses) and plan (lists).
+ *		What stands in the way of a version: raised by create, build and publish, listed by plan.
  */
 #ifndef BF_PREFLIGHT_H
 #define BF_PREFLIGHT_H

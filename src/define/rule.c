@@ -75,7 +75,8 @@ typedef struct RuleParse
 	Relation	root;
 	Oid			key_type;		/* InvalidOid: no bound may be named */
 	Oid			key_collation;
-	bool		names_bounds;	/* set by the parser hook */
+	bool		names_bounds;	/* set by the parser hook, as is the next */
+	bool		named[NUM_PARAMS];
 	Query	   *query;			/* analysed, not rewritten */
 	ParseState *pstate;			/* positions of errors found after analysis */
 	TargetEntry **source;		/* by root attno - 1; NULL: default, generated or dropped */
@@ -140,7 +141,6 @@ static void audit_relation(Audit *audit, RangeTblEntry *rte);
 static void audit_foreign_children(Audit *audit, Oid relid);
 static void check_audit(Audit *audit);
 static const char *sql_value_name(SQLValueFunction *svf);
-static List *filled_columns(RuleParse *rp);
 static Query *leaf_query(Query *middle, Relation leaf, List *quals);
 static Expr *leaf_expr(LeafMap *map, Form_pg_attribute att);
 static Node *leaf_mutator(Node *node, void *context);
@@ -160,7 +160,6 @@ bf_rule_analyze(const BfVersion *v)
 	parse_begin(&rp, v, v->rule, false);
 	check_parameters(&rp);
 	info->names_bounds = rp.names_bounds;
-	info->columns = filled_columns(&rp);
 	info->canonical = canonical_text(rp.query);
 
 	/* Coercions and the defaults of omitted columns are audited with the rule. */
@@ -368,6 +367,7 @@ resolve_column(ParseState *pstate, ColumnRef *cref, Node *var)
 	param->paramcollid = (id == PARAM_PARAMETERS) ? InvalidOid : rp->key_collation;
 	param->location = cref->location;
 	rp->names_bounds |= (id != PARAM_PARAMETERS);
+	rp->named[id - 1] = true;
 	return (Node *) param;
 }
 
@@ -1014,21 +1014,6 @@ sql_value_name(SQLValueFunction *svf)
 	return names[svf->op];
 }
 
-/* The target's columns that the rule itself returns, in target order. */
-static List *
-filled_columns(RuleParse *rp)
-{
-	TupleDesc	desc = RelationGetDescr(rp->root);
-	List	   *columns = NIL;
-
-	for (int i = 0; i < desc->natts; i++)
-	{
-		if (rp->source[i] != NULL)
-			columns = lappend(columns, pstrdup(NameStr(TupleDescAttr(desc, i)->attname)));
-	}
-	return columns;
-}
-
 /* One entry per attribute of the leaf, in physical order, of the rows that satisfy quals. */
 static Query *
 leaf_query(Query *middle, Relation leaf, List *quals)
@@ -1118,11 +1103,14 @@ parameter_values(RuleParse *rp, const char *lower, const char *upper)
 		params->params[i].pflags = PARAM_FLAG_CONST;
 		params->params[i].ptype = (i + 1 == PARAM_PARAMETERS) ? JSONBOID : rp->key_type;
 	}
-	/* Bounds that the rule does not name need not have a value: the key's type may lack one. */
-	if (rp->names_bounds)
+	/* A bound that the rule does not name need not have a value: the key's type may lack one. */
+	if (rp->named[PARAM_FROM - 1])
 	{
 		params->params[PARAM_FROM - 1].value = bound_value(rp->key_type, lower, false);
 		params->params[PARAM_FROM - 1].isnull = false;
+	}
+	if (rp->named[PARAM_TO - 1])
+	{
 		params->params[PARAM_TO - 1].value = bound_value(rp->key_type, upper, true);
 		params->params[PARAM_TO - 1].isnull = false;
 	}

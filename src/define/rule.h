@@ -21,12 +21,11 @@ typedef struct BfRuleInfo
 	List	   *stable;			/* of char *: STABLE functions used, regprocedure text */
 	List	   *volatile_;		/* of char *: VOLATILE ones (only with allow_volatile) */
 	List	   *foreign_;		/* Oids of foreign tables among sources */
-	List	   *columns;		/* of char *: target columns the rule fills, in target order */
 } BfRuleInfo;
 
 /*
  * Parses and checks v->rule against v->target under the search_path in force;
- * every error of the contract (design.md, "The rule") is raised here.
+ * every error that doc/reference.md tells of under "The rule" is raised here.
  */
 extern BfRuleInfo *bf_rule_analyze(const BfVersion *v);
 

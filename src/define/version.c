@@ -9,17 +9,13 @@
 #include "define/version.h"
 
 #include "access/xact.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
-#include "utils/lsyscache.h"
-#include "utils/syscache.h"
 
 /* Keeps our advisory locks apart from users' (which have 1 or 2 here). */
 #define BF_LOCK_CLASS 0xBF
@@ -59,8 +55,8 @@ bf_state_name(BfState s)
 	return state_names[s];
 }
 
-BfState
-bf_state_parse(const char *s)
+static BfState
+parse_state(const char *s)
 {
 	for (int i = 0; i < lengthof(state_names); i++)
 		if (strcmp(s, state_names[i]) == 0)
@@ -99,13 +95,24 @@ next_call(const BfVersion *v)
 void
 bf_version_advance(BfVersion *v, BfState to, const char *by)
 {
+	BfRows	   *r;
+
 	for (int i = 0; i < lengthof(transitions); i++)
 	{
 		if (transitions[i].from != v->state || transitions[i].to != to || strcmp(transitions[i].by, by) != 0)
 			continue;
-		bf_catalog("UPDATE backfill.bf_version SET state = $2, changed_at = pg_catalog.clock_timestamp(),"
-				   " live_since = CASE WHEN $2 = 'published' THEN pg_catalog.clock_timestamp() END WHERE id = $1",
-				   BF_ARGS(INT8OID, TEXTOID), BF_VALS(Int64GetDatum(v->id), bf_text(bf_state_name(to))), NULL);
+		/* NB: publish and rollback of one version change the state of others, whose names they do not lock. */
+		r = bf_catalog("UPDATE backfill.bf_version SET state = $2, changed_at = pg_catalog.clock_timestamp(),"
+					   " live_since = CASE WHEN $2 = 'published' THEN pg_catalog.clock_timestamp() END"
+					   " WHERE id = $1 AND state = $3 RETURNING 1",
+					   BF_ARGS(INT8OID, TEXTOID, TEXTOID),
+					   BF_VALS(Int64GetDatum(v->id), bf_text(bf_state_name(to)), bf_text(bf_state_name(v->state))), NULL);
+		if (r->nrows == 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					 errmsg("version \"%s\" changed while this call waited for another", v->name),
+					 errdetail("It was %s before.", bf_state_name(v->state)),
+					 errhint("Call again; this call changed nothing.")));
 		v->state = to;
 		return;
 	}
@@ -152,7 +159,7 @@ bf_version_get(const char *name)
 	BfVersion  *v;
 	BfRows	   *r;
 
-	r = bf_catalog("SELECT v.id, v.name, v.state, t.id, t.target::oid, t.rule, t.rule_canonical, t.match_position, t.key,"
+	r = bf_catalog("SELECT v.id, v.name, v.state, t.target::oid, t.rule, t.rule_canonical, t.match_position, t.key,"
 				   " v.parameters, t.allow_volatile, t.sources_declared, t.sources_extra, v.late_changes,"
 				   " v.max_rejections, v.max_lost_keys, v.max_gained_keys, v.max_shrink, v.settings"
 				   " FROM backfill.bf_version v JOIN backfill.bf_target t ON t.version_id = v.id WHERE v.name = $1",
@@ -162,24 +169,23 @@ bf_version_get(const char *name)
 	v = palloc0(sizeof(BfVersion));
 	v->id = DatumGetInt64(BF_VALUE(r, 0, 0));
 	v->name = bf_rows_text(r, 0, 1);
-	v->state = bf_state_parse(bf_rows_text(r, 0, 2));
-	v->target_id = DatumGetInt64(BF_VALUE(r, 0, 3));
-	v->target = DatumGetObjectId(BF_VALUE(r, 0, 4));
+	v->state = parse_state(bf_rows_text(r, 0, 2));
+	v->target = DatumGetObjectId(BF_VALUE(r, 0, 3));
 	v->owner = bf_relowner(v->target);
-	v->rule = bf_rows_text(r, 0, 5);
-	v->rule_canonical = bf_rows_text(r, 0, 6);
-	v->match_position = DatumGetBool(BF_VALUE(r, 0, 7));
-	v->key = bf_text_list(BF_VALUE(r, 0, 8));
-	v->parameters = DatumGetJsonbP(BF_VALUE(r, 0, 9));
-	v->allow_volatile = DatumGetBool(BF_VALUE(r, 0, 10));
-	v->sources_declared = DatumGetBool(BF_VALUE(r, 0, 11));
-	v->sources_extra = bf_oid_list(BF_VALUE(r, 0, 12));
-	v->late_changes = bf_rows_text(r, 0, 13);
-	v->max_rejections = DatumGetInt64(BF_VALUE(r, 0, 14));
-	v->max_lost_keys = limit_or(r, 15);
-	v->max_gained_keys = limit_or(r, 16);
-	v->max_shrink = BF_ISNULL(r, 0, 17) ? -1 : DatumGetFloat8(BF_VALUE(r, 0, 17));
-	v->settings = bf_text_list(BF_VALUE(r, 0, 18));
+	v->rule = bf_rows_text(r, 0, 4);
+	v->rule_canonical = bf_rows_text(r, 0, 5);
+	v->match_position = DatumGetBool(BF_VALUE(r, 0, 6));
+	v->key = bf_text_list(BF_VALUE(r, 0, 7));
+	v->parameters = DatumGetJsonbP(BF_VALUE(r, 0, 8));
+	v->allow_volatile = DatumGetBool(BF_VALUE(r, 0, 9));
+	v->sources_declared = DatumGetBool(BF_VALUE(r, 0, 10));
+	v->sources_extra = bf_oid_list(BF_VALUE(r, 0, 11));
+	v->late_changes = bf_rows_text(r, 0, 12);
+	v->max_rejections = DatumGetInt64(BF_VALUE(r, 0, 13));
+	v->max_lost_keys = limit_or(r, 14);
+	v->max_gained_keys = limit_or(r, 15);
+	v->max_shrink = BF_ISNULL(r, 0, 16) ? -1 : DatumGetFloat8(BF_VALUE(r, 0, 16));
+	v->settings = bf_text_list(BF_VALUE(r, 0, 17));
 	return v;
 }
 
@@ -260,4 +266,21 @@ bf_version_was_published(const BfVersion *v)
 {
 	return bf_catalog("SELECT 1 FROM backfill.bf_history WHERE version_id = $1 LIMIT 1",
 					  BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL)->nrows > 0;
+}
+
+void
+bf_version_require_creator(const BfVersion *v)
+{
+	BfRows	   *r;
+	Oid			creator;
+
+	r = bf_catalog("SELECT created_by::text FROM backfill.bf_version WHERE id = $1", BF_ARGS(INT8OID),
+				   BF_VALS(Int64GetDatum(v->id)), NULL);
+	creator = get_role_oid(bf_rows_text(r, 0, 0), true);
+	if (!superuser() && !(OidIsValid(creator) && has_privs_of_role(GetUserId(), creator)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied for version \"%s\"", v->name),
+				 errdetail("Its target is gone; role \"%s\" has created it.", bf_rows_text(r, 0, 0)),
+				 errhint("Ask a member of that role to make this call.")));
 }

@@ -9,7 +9,6 @@
 #include "commands/async.h"
 #include "common/catalog.h"
 #include "define/version.h"
-#include "utils/builtins.h"
 #include "utils/timestamp.h"
 
 static Datum
@@ -17,7 +16,8 @@ interval_between(TimestampTz from, TimestampTz to)
 {
 	Interval   *interval = palloc0(sizeof(Interval));
 
-	interval->time = to > from ? to - from : 0;
+	/* Whole milliseconds: what is finer says nothing, and a row is to fit in a terminal. */
+	interval->time = to > from ? (to - from + 500) / 1000 * 1000 : 0;
 	return IntervalPGetDatum(interval);
 }
 

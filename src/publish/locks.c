@@ -31,7 +31,6 @@
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "storage/proc.h"
-#include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/timeout.h"
@@ -388,6 +387,9 @@ run_limited(const BfLockWork *w, BfLockTimes *times)
 	PG_CATCH();
 	{
 		disable_timeout(hold_timeout, false);
+		/* Whatever the error was: nothing that comes after it is to be cancelled. */
+		if (hold_expired)
+			QueryCancelPending = false;
 		if (hold_expired && geterrcode() == ERRCODE_QUERY_CANCELED)
 		{
 			MemoryContextSwitchTo(context);

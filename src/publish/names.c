@@ -9,7 +9,6 @@
 #include "access/xact.h"
 #include "build/shape.h"
 #include "catalog/dependency.h"
-#include "catalog/index.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_statistic_ext.h"

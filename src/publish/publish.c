@@ -9,8 +9,6 @@
  */
 #include "publish/publish.h"
 
-#include "access/table.h"
-#include "access/xact.h"
 #include "build/load.h"
 #include "build/pin.h"
 #include "common/catalog.h"
@@ -20,7 +18,6 @@
 #include "define/preflight.h"
 #include "define/version.h"
 #include "fmgr.h"
-#include "miscadmin.h"
 #include "publish/history.h"
 #include "publish/locks.h"
 #include "publish/switch_attach.h"
@@ -28,7 +25,7 @@
 #include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
+#include "utils/syscache.h"
 #include "verify/evidence.h"
 #include "verify/validate.h"
 
@@ -46,7 +43,8 @@ typedef struct PublishCall
 /*
  * What is slow to ask (blockers, definitions, guards, evidence) is asked before
  * the locks; under them only again when some relation sent an invalidation in
- * between, as every change of a definition, a trigger, a bound or a file does.
+ * between, as every change of a definition, a trigger, a bound or a file does, or
+ * when a function or a subscription was made or changed.
  */
 static bool watching = false;
 static bool invalidated = false;
@@ -57,11 +55,22 @@ on_invalidation(Datum arg, Oid relid)
 	invalidated = true;
 }
 
+static void
+on_catalog_invalidation(Datum arg, int cache, uint32 hash)
+{
+	invalidated = true;
+}
+
 void
 bf_publish_watch(void)
 {
 	if (!watching)
+	{
 		CacheRegisterRelcacheCallback(on_invalidation, (Datum) 0);
+		/* NB: these come to depend on a relation without a change of it. */
+		CacheRegisterSyscacheCallback(PROCOID, on_catalog_invalidation, (Datum) 0);
+		CacheRegisterSyscacheCallback(SUBSCRIPTIONRELMAP, on_catalog_invalidation, (Datum) 0);
+	}
 	watching = true;
 	invalidated = false;
 }
@@ -134,8 +143,8 @@ bf_publish_recheck_rows(const BfVersion *v, List *partitions)
 	}
 }
 
-static void
-require_in_place(const BfVersion *v, List *moves)
+void
+bf_publish_require_in_place(const BfVersion *v, List *moves)
 {
 	List	   *partitions = NIL;
 	Oid		   *leaves;
@@ -164,13 +173,24 @@ require_in_place(const BfVersion *v, List *moves)
 static void
 require_guard(const BfVersion *v, Oid relid)
 {
-	if (!OidIsValid(relid) || bf_guard_installed(relid))
+	if (!OidIsValid(relid))
+		return;
+	if (get_rel_name(relid) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("a table that version \"%s\" needs was dropped", v->name),
+				 v->state == BF_BUILT ?
+				 errhint("Call backfill_build(%s) to build it again.", quote_literal_cstr(v->name)) :
+				 errhint("Create and build a new version.")));
+	if (bf_guard_installed(relid))
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("the guard triggers of %s are missing or not enabled always", bf_relname(relid)),
 			 errdetail("Without them nobody knows whether it was written."),
 			 v->state == BF_BUILT ? errhint("Call backfill_build(%s) to build it again.", quote_literal_cstr(v->name)) :
+			 v->state == BF_PUBLISHED && get_rel_relispartition(relid) ?
+			 errhint("Create another version of this partition, which puts them back, and call again.") :
 			 errhint("Create and build a new version.")));
 }
 
@@ -194,7 +214,7 @@ bf_publish_recheck_target(const BfVersion *v, List *moves)
 
 	if (!invalidated)
 		return;
-	require_in_place(v, moves);
+	bf_publish_require_in_place(v, moves);
 	require_unblocked(v, moves);
 	foreach(lc, moves)
 	{
@@ -219,7 +239,7 @@ require_definitions(const BfVersion *v, List *moves)
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("the definition of partition \"%s\" changed after version \"%s\" was built",
 					((BfPartition *) linitial(partitions))->name, v->name),
-			 errdetail("Columns, constraints, indexes, triggers, policies or privileges are others now."),
+			 errdetail("Columns, constraints, indexes, statistics, triggers, policies, options or privileges are others now."),
 			 v->state == BF_BUILT ? errhint("Call backfill_build(%s) to build it again.", quote_literal_cstr(v->name)) :
 			 errhint("Create and build a new version.")));
 }
@@ -237,7 +257,8 @@ require_frozen(const BfVersion *v, const BfPartition *p, Oid relid)
 			 errmsg("staged partition \"%s\" is not all-frozen", p->name),
 			 errdetail("%u of %u pages are; older snapshots would not see the rows of the others.", frozen, blocks),
 			 v->state == BF_BUILT ? errhint("Call backfill_build(%s) to build it again.", quote_literal_cstr(v->name)) :
-			 errhint("Create and build a new version.")));
+			 /* NB: nothing was committed to it, or its marks had said so: row locks, or an aborted write while it was live. */
+			 errhint("VACUUM (FREEZE, INDEX_CLEANUP ON) %s, then call again.", bf_relname(relid))));
 }
 
 /* What goes out has not been written since it was read, what goes in has not been written at all. */
@@ -308,8 +329,14 @@ record(PublishCall *pub)
 			o->created++;
 	}
 	foreach(lc, pub->partitions)
-		if (strcmp(((BfPartition *) lfirst(lc))->state, "unchanged") == 0)
-			o->unchanged++;
+	{
+		BfPartition *p = lfirst(lc);
+
+		if (strcmp(p->state, "unchanged") != 0)
+			continue;
+		out = lappend_oid(out, p->live);
+		o->unchanged++;
+	}
 	/* NB: before the rows are moved on, which makes them say what is live afterwards. */
 	o->replaces = bf_partition_owners(out);
 	supersede(bf_partition_switched(pub->v, pub->moves, true));
@@ -447,7 +474,7 @@ prepare(PublishCall *pub)
 	tell_no_baseline(v, bf_evidence_require_green(v, pub->partitions));
 	pub->moves = plan_moves(pub->partitions, previous);
 	bf_publish_check(v, pub->moves);
-	require_in_place(v, pub->moves);
+	bf_publish_require_in_place(v, pub->moves);
 	require_definitions(v, pub->moves);
 	bf_switch_attach.prepare(v, pub->moves);
 }

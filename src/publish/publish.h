@@ -13,6 +13,9 @@ extern void bf_publish_watch(void);
 /* Before the locks: raises 55000 for an object that the switch would lose, or a missing guard. */
 extern void bf_publish_check(const BfVersion *v, List *moves);
 
+/* Raises 40001 when something else is attached at the places of the moves than what is to go out. */
+extern void bf_publish_require_in_place(const BfVersion *v, List *moves);
+
 /* Under the locks: raises 40001 when another call has moved the version or its partitions on. */
 extern void bf_publish_recheck_rows(const BfVersion *v, List *partitions);
 

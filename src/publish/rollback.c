@@ -7,7 +7,6 @@
  */
 #include "backfill.h"
 
-#include "access/xact.h"
 #include "build/pin.h"
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
@@ -389,8 +388,14 @@ record(Step *step)
 			o->created++;
 	}
 	foreach(lc, step->partitions)
-		if (strcmp(((BfPartition *) lfirst(lc))->state, "unchanged") == 0)
-			o->unchanged++;
+	{
+		BfPartition *p = lfirst(lc);
+
+		if (strcmp(p->state, "unchanged") != 0)
+			continue;
+		in = lappend_oid(in, p->live);
+		o->unchanged++;
+	}
 	o->action = "rolled_back";
 	o->replaces = bf_partition_owners(in);
 	revive(bf_partition_switched(step->v, step->moves, false));
@@ -449,7 +454,14 @@ rollback(Rollback *rb)
 	work.moves = all_moves(rb);
 	bf_publish_watch();
 	foreach(lc, rb->steps)
-		bf_publish_check(((Step *) lfirst(lc))->v, ((Step *) lfirst(lc))->moves);
+	{
+		Step	   *step = lfirst(lc);
+
+		/* The places of later steps are as they should be only when the first one is done. */
+		if (foreach_current_index(lc) == 0)
+			bf_publish_require_in_place(step->v, step->moves);
+		bf_publish_check(step->v, step->moves);
+	}
 	bf_locks_run(&work, &rb->times);
 	foreach(lc, rb->steps)
 		((Step *) lfirst(lc))->outcome.times = rb->times;

@@ -32,7 +32,6 @@
 #include "nodes/parsenodes.h"
 #include "parser/parser.h"
 #include "publish/names.h"
-#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 

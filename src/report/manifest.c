@@ -17,6 +17,7 @@ static const char manifest_sql[] =
 " 'version', v.name, 'state', v.state, 'created_by', v.created_by, 'created_at', v.created_at,\n"
 " 'code_revision', v.code_revision, 'parameters', v.parameters, 'settings', pg_catalog.jsonb_object(v.settings),\n"
 " 'definition', t.definition, 'rule_canonical', t.rule_canonical,\n"
+" 'rule_fingerprint', pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(t.rule_canonical, 'UTF8')), 'hex'),\n"
 " 'stable_functions', t.stable_functions, 'volatile_functions', t.volatile_functions,\n"
 " 'pin', (SELECT pg_catalog.jsonb_build_object('snapshot', p.snapshot::text, 'taken_at', p.taken_at,\n"
 "   'lsn_not_exact', p.lsn, 'system_identifier', p.system_identifier::text, 'timeline', p.timeline,\n"
@@ -42,8 +43,16 @@ static const char manifest_sql[] =
 Datum
 backfill_manifest(PG_FUNCTION_ARGS)
 {
-	BfVersion  *v = bf_version_require(text_to_cstring(PG_GETARG_TEXT_PP(0)));
-	BfRows	   *r = bf_catalog(manifest_sql, BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL);
+	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	BfVersion  *v = bf_version_get(name);
+	BfRows	   *r;
+
+	/* A version can be explained when its target is gone, too. */
+	if (v == NULL || OidIsValid(v->owner))
+		v = bf_version_require(name);
+	else
+		bf_version_require_creator(v);
+	r = bf_catalog(manifest_sql, BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(v->id)), NULL);
 
 	PG_RETURN_DATUM(BF_VALUE(r, 0, 0));
 }

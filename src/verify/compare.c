@@ -12,7 +12,6 @@
 
 #include "access/nbtree.h"
 #include "access/table.h"
-#include "catalog/pg_index.h"
 #include "catalog/pg_type.h"
 #include "define/expression.h"
 #include "define/version.h"

@@ -181,8 +181,9 @@ bf_evidence_insert(int64 version_id, List *measures)
 	bf_catalog("INSERT INTO backfill.bf_evidence"
 			   " (version_id, gate, partition_id, result, old, new, difference, expect, samples, binding)"
 			   " SELECT $1, gate, partition_id::bigint, result, old, new, difference, expect, samples::pg_catalog.jsonb, binding"
-			   " FROM ROWS FROM (pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4), pg_catalog.unnest($5),"
-			   " pg_catalog.unnest($6), pg_catalog.unnest($7), pg_catalog.unnest($8), pg_catalog.unnest($9), pg_catalog.unnest($10))"
+			   " FROM ROWS FROM (pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4),"
+			   " pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7), pg_catalog.unnest($8),"
+			   " pg_catalog.unnest($9), pg_catalog.unnest($10))"
 			   " WITH ORDINALITY AS m(gate, partition_id, result, old, new, difference, expect, samples, binding, n) ORDER BY n",
 			   INSERT_COLUMNS + 1, types, values, NULL);
 }
@@ -273,6 +274,9 @@ red_hint(const BfVersion *v, BfRows *r, int row)
 	char	   *name = quote_literal_cstr(v->name);
 	char	   *gate = bf_rows_text(r, row, J_GATE);
 
+	if (strcmp(bf_rows_text(r, row, J_KIND), "integrity") != 0 && v->state != BF_BUILT)
+		return psprintf("Create and build a new version, or accept this with backfill_waive(%s, %s, 'reason').", name,
+						quote_literal_cstr(gate));
 	if (strcmp(bf_rows_text(r, row, J_KIND), "integrity") != 0)
 		return psprintf("Mend the rule with backfill_create(%s, ..., replace => true) and build again, or accept this with"
 						" backfill_waive(%s, %s, 'reason').", name, name, quote_literal_cstr(gate));

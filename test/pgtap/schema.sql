@@ -161,6 +161,9 @@ SELECT is_empty($$ SELECT proname FROM pg_proc WHERE pronamespace IN ('api'::reg
                       AND coalesce(obj_description(oid, 'pg_proc'), '') = '' $$, 'every function has a comment');
 SELECT is_empty($$ SELECT relname FROM pg_class WHERE relnamespace = 'backfill'::regnamespace AND relkind IN ('r', 'v')
                       AND coalesce(obj_description(oid, 'pg_class'), '') = '' $$, 'every table and view has a comment');
+SELECT is_empty($$ SELECT relname, attname FROM pg_class c JOIN pg_attribute a ON attrelid = c.oid AND attnum > 0
+                    WHERE relnamespace = 'backfill'::regnamespace AND relkind = 'v'
+                      AND coalesce(col_description(c.oid, attnum), '') = '' $$, 'every column of a view has a comment');
 SELECT is_empty($$ SELECT nspname FROM pg_namespace WHERE nspname LIKE 'backfill%'
                       AND coalesce(obj_description(oid, 'pg_namespace'), '') = '' $$, 'every schema has a comment');
 SELECT is_empty($$ SELECT relname FROM pg_class c WHERE relnamespace = 'backfill'::regnamespace AND relkind IN ('r', 'v', 'S')

@@ -179,14 +179,18 @@ SELECT backfill_create('bad', 'daily', :'rule', '2026-04-01', '2026-08-01', gaps
 SELECT backfill_create('bad', 'daily', :'rule', '2026-04-01', '2026-08-01', gaps => 'create', step => '1 month', partition_name => '');
 \echo :SQLSTATE
 
--- a number, and a time of day, make names too; a text has no step
+-- a number, a time of day, and a domain over one of them make names too; a text has no step
+CREATE DOMAIN day AS date CHECK (VALUE > '2000-01-01');
+CREATE TABLE named (k day, v int) PARTITION BY RANGE (k);
 CREATE TABLE numbered (k numeric, v int) PARTITION BY RANGE (k);
 CREATE TABLE clocked (k timestamptz, v int) PARTITION BY RANGE (k);
 CREATE TABLE worded (k text, v int) PARTITION BY RANGE (k);
 SELECT backfill_create('g-number', 'numbered', 'SELECT 1 AS k, 1 AS v', 0, 15, gaps => 'create', step => '7.5', key => '{k}', late_changes => 'ignore');
 SELECT backfill_create('g-clock', 'clocked', 'SELECT now() AS k, 1 AS v', date '2026-03-28', date '2026-03-30', gaps => 'create', step => '12 hours',
        partition_name => '"c_"MMDD_HH24', key => '{k}', late_changes => 'ignore');
-SELECT version, partition, bound FROM backfill.partition WHERE version IN ('g-number', 'g-clock') ORDER BY version, ordinal;
+SELECT backfill_create('g-domain', 'named', 'SELECT date ''2026-03-28'' AS k, 1 AS v', '2026-03-01', '2026-05-01', gaps => 'create', step => '1 month',
+       key => '{k}', late_changes => 'ignore');
+SELECT version, partition, bound FROM backfill.partition WHERE version IN ('g-number', 'g-clock', 'g-domain') ORDER BY version, ordinal;
 SELECT backfill_create('bad', 'worded', 'SELECT ''b'' AS k, 1 AS v', 'a', 'c', gaps => 'create', step => '1', key => '{k}');
 \echo :SQLSTATE
 SELECT backfill_create('bad', 'clocked', 'SELECT now() AS k, 1 AS v', date '2026-03-28', date '2026-03-30', gaps => 'create', step => '12 hours',

@@ -128,8 +128,11 @@ RESET SESSION AUTHORIZATION;
 SET ROLE regress_drop_other;
 SELECT backfill_drop('h');
 \echo :SQLSTATE
--- who created it may
+SELECT backfill_manifest('h') IS NOT NULL;
+\echo :SQLSTATE
+-- who created it may, and can still explain it
 SET ROLE regress_drop_owner;
+SELECT m->>'version', m->>'state', jsonb_array_length(m->'evidence') > 0 FROM backfill_manifest('h') m;
 SELECT backfill_drop('h');
 RESET ROLE;
 SELECT version, state FROM backfill.status WHERE state <> 'dropped' ORDER BY 1;

@@ -89,6 +89,7 @@ SELECT * FROM backfill_publish('nulls');
 \echo :SQLSTATE
 SELECT backfill_waive('nulls', 'key unique', 'we know');
 \echo :SQLSTATE
+SELECT gates, next_step FROM backfill.status WHERE version = 'nulls';
 SELECT backfill_drop('nulls');
 
 -- a rewrite fires no trigger, and may change every row
@@ -132,6 +133,13 @@ SELECT gate, result FROM backfill_validate('moved') WHERE result = 'failed';
 ALTER TABLE t ALTER note SET DEFAULT 'x';
 SELECT gate, result, partitions, old, new, expect, worst FROM backfill_validate('moved') WHERE result = 'failed';
 ALTER TABLE t ALTER note DROP DEFAULT;
+CREATE STATISTICS t_02_late ON d, k FROM t_02;
+SELECT gate, result, partitions, old, new, expect, worst FROM backfill_validate('moved') WHERE result = 'failed';
+DROP STATISTICS t_02_late;
+ALTER TABLE t_02 SET (fillfactor = 80);
+SELECT gate, result, partitions, old, new, expect, worst FROM backfill_validate('moved') WHERE result = 'failed';
+ALTER TABLE t_02 RESET (fillfactor);
+SELECT gate, result FROM backfill_validate('moved') WHERE result = 'failed';
 GRANT SELECT ON t_02 TO regress_gate_other;
 SELECT gate, result, partitions, old, new, expect, worst FROM backfill_validate('moved') WHERE result = 'failed';
 REVOKE SELECT ON t_02 FROM regress_gate_other;

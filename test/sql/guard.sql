@@ -87,6 +87,22 @@ INSERT INTO t VALUES ('2026-01-05', 5, 1);
 SELECT marks();
 ROLLBACK;
 SELECT marks();
+-- what remembers them does not grow with the number of subtransactions
+RESET ROLE;
+DO $$
+DECLARE n bigint;
+BEGIN
+  FOR i IN 1..100 LOOP
+    BEGIN
+      INSERT INTO guard_t.t VALUES ('2026-01-05', 4, 1);
+      RAISE division_by_zero;
+    EXCEPTION WHEN division_by_zero THEN
+    END;
+  END LOOP;
+  SELECT count(*) INTO n FROM pg_backend_memory_contexts WHERE name = 'backfill marks';
+  RAISE NOTICE 'kept: %', n;
+END $$;
+SET ROLE regress_guard_owner;
 -- a row that moves leaves two marks
 UPDATE t SET d = '2026-02-05' WHERE d = '2026-01-05' AND k = 2;
 SELECT marks();

@@ -25,6 +25,11 @@ SELECT backfill_create('v', 't', :'rule', all_partitions => true, late_changes =
 CREATE FUNCTION plan(name text) RETURNS TABLE (severity text, object text, finding text, hint text) LANGUAGE sql AS $$
   SELECT severity, object, regexp_replace(finding, '\d+ (bytes|kB|MB)', 'N kB', 'g'), hint FROM backfill_plan(name) $$;
 SELECT * FROM plan('v');
+CREATE TABLE t_03 PARTITION OF t FOR VALUES FROM ('2026-03-01') TO ('2026-04-01');
+SELECT backfill_create('more', 't', :'rule', '2026-02-01', '2026-06-01', gaps => 'create', step => '1 month', late_changes => 'ignore');
+SELECT * FROM plan('more');
+SELECT backfill_drop('more');
+DROP TABLE t_03;
 SELECT * FROM backfill_plan('unknown');
 \echo :SQLSTATE
 SELECT * FROM backfill_plan(NULL);

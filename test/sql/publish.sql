@@ -258,6 +258,32 @@ SELECT backfill_drop('w');
 DELETE FROM t WHERE k = 999;
 
 --
+-- An aborted write changes no row, but leaves a page that is not all-frozen: VACUUM mends it.  And a version that changes nothing
+-- replaces the one it is equal to.
+--
+SELECT backfill_create('again', 't', 'SELECT d, k, v + 5 AS v, note FROM src', '2026-01-01', '2026-02-01', late_changes => 'ignore');
+SELECT partition, state FROM backfill_build('again');
+SELECT action, swapped FROM backfill_publish('again');
+SELECT * FROM backfill_plan('again');
+BEGIN;
+INSERT INTO t (d, k, v) VALUES ('2026-01-31', 999, 1);
+ROLLBACK;
+SELECT action, swapped FROM backfill_rollback('again');
+SELECT staged FROM backfill.partition WHERE version = 'again' \gset
+\set VERBOSITY terse
+SELECT action, swapped FROM backfill_publish('again', again => true);
+\set VERBOSITY default
+VACUUM (FREEZE, INDEX_CLEANUP ON) :staged;
+SELECT action, swapped FROM backfill_publish('again', again => true);
+SELECT backfill_create('same', 't', 'SELECT d, k, v + 5 AS v, note FROM src', '2026-01-01', '2026-02-01', late_changes => 'ignore');
+SELECT partition, state FROM backfill_build('same');
+SELECT action, swapped, unchanged, replaces FROM backfill_publish('same');
+SELECT action, swapped, unchanged, replaces FROM backfill_rollback('same');
+SELECT backfill_drop('same');
+SELECT action, swapped FROM backfill_rollback('again');
+SELECT backfill_drop('again');
+
+--
 -- Created partitions and DEFAULT
 --
 CREATE TABLE t_rest PARTITION OF t DEFAULT;

@@ -205,6 +205,8 @@ SELECT partition, rows, rejected FROM backfill_build('open');
 SELECT backfill_drop('open');
 SELECT try(:'bounded_k', target => 'open_ints');
 \echo :SQLSTATE
+-- a side that the rule does not name may be open
+SELECT try('SELECT d, k, v FROM src WHERE k < partition_to', target => 'open_ints');
 SELECT backfill_create('try', 'open_ints', :'bounded_k', 10, 20, key => '{}', late_changes => 'ignore');
 SELECT partition, rows FROM backfill_build('try');
 SELECT backfill_drop('try');
