@@ -6,7 +6,7 @@ DATA = sql/backfill--$(EXTVERSION).sql
 
 OBJS = src/backfill.o \
 	src/common/catalog.o src/common/subxact.o \
-	src/define/version.o src/define/rule.o src/define/bound.o src/define/partition.o src/define/plan.o \
+	src/define/version.o src/define/rule.o src/define/rule_parameters.o src/define/rule_audit.o src/define/bound.o src/define/partition.o src/define/plan.o \
 	src/define/expression.o src/define/expect.o src/define/total.o src/define/gate.o src/define/guard.o \
 	src/define/preflight.o src/define/create.o src/define/drop.o \
 	src/build/pin.o src/build/shape.o src/build/load.o src/build/builder.o \

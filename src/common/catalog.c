@@ -21,8 +21,8 @@
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
-static void
-set_local(const char *name, const char *value)
+void
+bf_set_local(const char *name, const char *value)
 {
 	(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 }
@@ -41,7 +41,7 @@ bf_text_settings(void)
 	};
 
 	for (int i = 0; i < lengthof(settings); i++)
-		set_local(settings[i][0], settings[i][1]);
+		bf_set_local(settings[i][0], settings[i][1]);
 }
 
 static void
@@ -49,7 +49,7 @@ enter(BfIdentity *id, Oid role, int flags)
 {
 	GetUserIdAndSecContext(&id->save_userid, &id->save_sec_context);
 	id->save_nestlevel = NewGUCNestLevel();
-	set_local("search_path", "pg_catalog, pg_temp");
+	bf_set_local("search_path", "pg_catalog, pg_temp");
 	SetUserIdAndSecContext(role, id->save_sec_context | flags);
 }
 
@@ -77,18 +77,18 @@ enter_catalog(BfIdentity *id)
 {
 	enter(id, catalog_owner(), SECURITY_LOCAL_USERID_CHANGE);
 	/* Estimates over the system catalogs can be high enough to compile what then runs for a millisecond. */
-	set_local("jit", "off");
+	bf_set_local("jit", "off");
 }
 
 void
 bf_owner_enter(BfIdentity *id, Oid role)
 {
 	enter(id, role, SECURITY_RESTRICTED_OPERATION);
-	set_local("row_security", "off");
+	bf_set_local("row_security", "off");
 	/* A session preference must not change how our own DDL and queries read. */
 	bf_text_settings();
-	set_local("default_tablespace", "");
-	set_local("check_function_bodies", "on");
+	bf_set_local("default_tablespace", "");
+	bf_set_local("check_function_bodies", "on");
 }
 
 void
@@ -317,4 +317,15 @@ bf_pause(int64 ms)
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, left, PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 	}
+}
+
+char *
+bf_arg_text(FunctionCallInfo fcinfo, int n, const char *what)
+{
+	if (PG_ARGISNULL(n))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be null", what),
+				 strcmp(what, "version") == 0 ? errhint("See SELECT version FROM backfill.status.") : 0));
+	return text_to_cstring(PG_GETARG_TEXT_PP(n));
 }

@@ -65,6 +65,12 @@ extern void bf_return_rows(FunctionCallInfo fcinfo, BfRows *rows);
 /* Sleeps; a cancel ends it at once. */
 extern void bf_pause(int64 ms);
 
+/* A setting, until the GUC nest level of the caller is closed. */
+extern void bf_set_local(const char *name, const char *value);
+
+/* A text argument of the function being executed; 22004 when it is NULL. */
+extern char *bf_arg_text(FunctionCallInfo fcinfo, int n, const char *what);
+
 /* Argument helpers */
 extern Datum bf_text(const char *s);
 /* Lists of Oids and of C strings as oid[] and text[], and back; NULL elements are left out. */

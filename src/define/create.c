@@ -303,7 +303,7 @@ read_range(FunctionCallInfo fcinfo, const BfVersion *v, BfRange *range)
 		bad_argument("range, partitions and all_partitions exclude each other", "Give one of them.");
 	bf_owner_enter(&id, v->owner);
 	bf_version_apply_settings(v);
-	(void) set_config_option("DateStyle", "ISO", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	bf_set_local("DateStyle", "ISO");
 	if (get_rel_relkind(v->target) == RELKIND_PARTITIONED_TABLE)
 	{
 		range->from = range_texts(fcinfo, A_FROM, v->target, "range_from");

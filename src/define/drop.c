@@ -124,7 +124,7 @@ tell_what_is_lost(const BfVersion *v)
 Datum
 backfill_drop(PG_FUNCTION_ARGS)
 {
-	BfVersion  *v = lock_to_drop(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	BfVersion  *v = lock_to_drop(bf_arg_text(fcinfo, 0, "version"));
 
 	if (!bf_version_was_published(v) && v->state != BF_PUBLISHED)
 	{

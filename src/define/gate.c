@@ -155,16 +155,6 @@ bf_gate_changed_definitions(const BfVersion *v, List *partitions)
 	return list;
 }
 
-static char *
-arg_required(FunctionCallInfo fcinfo, int n, const char *what)
-{
-	if (PG_ARGISNULL(n))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be null", what)));
-	return text_to_cstring(PG_GETARG_TEXT_PP(n));
-}
-
 static void
 check_gate_name(const char *name)
 {
@@ -262,14 +252,14 @@ store_gate(const BfVersion *v, const BfGate *g)
 Datum
 backfill_add_gate(PG_FUNCTION_ARGS)
 {
-	BfVersion  *v = bf_version_lock(arg_required(fcinfo, 0, "version"));
+	BfVersion  *v = bf_version_lock(bf_arg_text(fcinfo, 0, "version"));
 	BfGate		g = {.kind = "total"};
 	BfGate	   *old;
 
-	g.name = arg_required(fcinfo, 1, "gate name");
-	g.expect = arg_required(fcinfo, 4, "expect");
+	g.name = bf_arg_text(fcinfo, 1, "gate name");
+	g.expect = bf_arg_text(fcinfo, 4, "expect");
 	check_gate_name(g.name);
-	g.whole_version = parse_scope(arg_required(fcinfo, 5, "scope"));
+	g.whole_version = parse_scope(bf_arg_text(fcinfo, 5, "scope"));
 	g.required = PG_ARGISNULL(6) || PG_GETARG_BOOL(6);
 	old = find_gate(v, g.name);
 	if (old != NULL && !BF_GATE_IS_TOTAL(old))
@@ -324,8 +314,8 @@ check_may_waive(const BfVersion *v, const char *name, const BfGate *g)
 Datum
 backfill_waive(PG_FUNCTION_ARGS)
 {
-	BfVersion  *v = bf_version_lock(arg_required(fcinfo, 0, "version"));
-	char	   *name = arg_required(fcinfo, 1, "gate");
+	BfVersion  *v = bf_version_lock(bf_arg_text(fcinfo, 0, "version"));
+	char	   *name = bf_arg_text(fcinfo, 1, "gate");
 	char	   *reason = PG_ARGISNULL(2) ? "" : text_to_cstring(PG_GETARG_TEXT_PP(2));
 
 	check_may_waive(v, name, find_gate(v, name));

@@ -123,22 +123,26 @@ static const char findings_sql[] =
 typedef struct Findings
 {
 	int			n;
-	Datum		values[256][4];
-	bool		nulls[256][4];
+	int			room;
+	Datum		(*values)[4];
+	bool		(*nulls)[4];
 } Findings;
 
-/* Beyond the room there is, findings are left out. */
 static void
 add(Findings *f, const char *severity, const char *object, char *finding, const char *hint)
 {
-	if (f->n == lengthof(f->values))
-		return;
+	if (f->n == f->room)
+	{
+		f->room = Max(16, f->room * 2);
+		f->values = f->n == 0 ? palloc(f->room * sizeof(*f->values)) : repalloc(f->values, f->room * sizeof(*f->values));
+		f->nulls = f->n == 0 ? palloc(f->room * sizeof(*f->nulls)) : repalloc(f->nulls, f->room * sizeof(*f->nulls));
+	}
+	memset(f->nulls[f->n], 0, sizeof(*f->nulls));
 	f->values[f->n][0] = bf_text(severity);
 	f->values[f->n][1] = bf_text(object);
 	f->values[f->n][2] = bf_text(finding);
+	f->values[f->n][3] = hint ? bf_text(hint) : (Datum) 0;
 	f->nulls[f->n][3] = hint == NULL;
-	if (hint)
-		f->values[f->n][3] = bf_text(hint);
 	f->n++;
 }
 
@@ -326,9 +330,7 @@ backfill_plan(PG_FUNCTION_ARGS)
 	Findings   *f = palloc0(sizeof(Findings));
 	static const char *const severities[] = {"blocker", "warning", "info"};
 
-	if (PG_ARGISNULL(0))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("version must not be null")));
-	v = bf_version_require(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	v = bf_version_require(bf_arg_text(fcinfo, 0, "version"));
 	partitions = bf_partition_list(v->id);
 	r = bf_preflight_findings(v, partitions);
 	check_locks(f, partitions);

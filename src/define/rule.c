@@ -18,50 +18,30 @@
 #include "define/rule.h"
 
 #include "access/relation.h"
-#include "access/transam.h"
 #include "catalog/namespace.h"
-#include "catalog/pg_class.h"
-#include "catalog/pg_inherits.h"
-#include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
-#include "catalog/pg_type.h"
 #include "common/catalog.h"
-#include "executor/executor.h"
-#include "miscadmin.h"
+#include "define/rule_internal.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
-#include "optimizer/optimizer.h"
 #include "parser/analyze.h"
 #include "parser/parse_coerce.h"
 #include "parser/parse_collate.h"
-#include "parser/parse_node.h"
 #include "parser/parse_relation.h"
-#include "parser/parser.h"
 #include "rewrite/rewriteHandler.h"
 #include "tcop/tcopprot.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/partcache.h"
-#include "utils/regproc.h"
-#include "utils/rel.h"
 #include "utils/ruleutils.h"
 #include "utils/snapmgr.h"
-#include "utils/syscache.h"
 
 #define OMIT_BOUNDS_HINT "Omit the bounds; rows are filtered automatically."
 #define PARAMETER_QUALIFIER "rule"
 
-/* Param ids; parameter_names is indexed by id - 1. */
-#define PARAM_FROM 1
-#define PARAM_TO 2
-#define PARAM_PARAMETERS 3
-#define NUM_PARAMS 3
-
+/* Indexed by Param id - 1. */
 static const char *const parameter_names[NUM_PARAMS] = {
 	"partition_from", "partition_to", "parameters"
 };
@@ -82,21 +62,6 @@ typedef struct RuleParse
 	TargetEntry **source;		/* by root attno - 1; NULL: default, generated or dropped */
 	ErrorContextCallback errcallback;
 } RuleParse;
-
-/* How a rule uses `parameters`. */
-typedef struct ParameterUse
-{
-	List	   *read;			/* of Const *: keys whose value is read */
-	List	   *names;			/* of char *, parallel to read */
-	List	   *tested;			/* of char *: keys whose existence is asked */
-	bool		opaque;			/* used in a way that hides which keys are read */
-} ParameterUse;
-
-typedef struct Audit
-{
-	const BfVersion *v;
-	BfRuleInfo *info;
-} Audit;
 
 typedef struct LeafMap
 {
@@ -122,25 +87,8 @@ static Query *middle_query(RuleParse *rp);
 static Expr *column_expr(RuleParse *rp, Form_pg_attribute att);
 static Expr *coerced_column(RuleParse *rp, Form_pg_attribute att, TargetEntry *te);
 static Query *wrap_query(Query *inner, List *targetlist, List *quals);
-static void check_parameters(RuleParse *rp);
-static bool parameter_use_walker(Node *node, void *context);
-static bool note_operator(OpExpr *op, ParameterUse *use);
-static bool note_key(List **names, List **consts, Node *node);
-static bool note_path(List **names, List **consts, Node *node, bool first_only);
-static Node *skip_relabel(Node *node);
-static bool is_parameters(Node *node);
-static List *parameter_keys(Jsonb *parameters);
-static bool list_has(List *names, const char *name);
-static List *list_add(List *names, const char *name);
-static char *join_names(List *names, bool quoted);
 static char *canonical_text(Query *query);
 static char *name_parameters(const char *sql);
-static bool audit_walker(Node *node, void *context);
-static bool audit_function(Oid func_id, void *context);
-static void audit_relation(Audit *audit, RangeTblEntry *rte);
-static void audit_foreign_children(Audit *audit, Oid relid);
-static void check_audit(Audit *audit);
-static const char *sql_value_name(SQLValueFunction *svf);
 static Query *leaf_query(Query *middle, Relation leaf, List *quals);
 static Expr *leaf_expr(LeafMap *map, Form_pg_attribute att);
 static Node *leaf_mutator(Node *node, void *context);
@@ -154,11 +102,10 @@ bf_rule_analyze(const BfVersion *v)
 {
 	BfRuleInfo *info = palloc0(sizeof(BfRuleInfo));
 	RuleParse	rp;
-	Audit		audit = {v, info};
 	List	   *rewritten;
 
 	parse_begin(&rp, v, v->rule, false);
-	check_parameters(&rp);
+	bf_rule_check_parameters(rp.query, v->parameters, rp.pstate);
 	info->names_bounds = rp.names_bounds;
 	info->canonical = canonical_text(rp.query);
 
@@ -166,8 +113,7 @@ bf_rule_analyze(const BfVersion *v)
 	rewritten = pg_rewrite_query(middle_query(&rp));
 	if (list_length(rewritten) != 1)
 		elog(ERROR, "rule of version \"%s\" was rewritten to %d queries", v->name, list_length(rewritten));
-	audit_walker(linitial(rewritten), &audit);
-	check_audit(&audit);
+	bf_rule_audit(v, linitial_node(Query, rewritten), info);
 
 	parse_end(&rp);
 	return info;
@@ -460,7 +406,7 @@ match_by_name(RuleParse *rp)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("rule returns no column for %s of \"%s\"",
-						join_names(missing, true), RelationGetRelationName(rp->root)),
+						bf_names_join(missing, true), RelationGetRelationName(rp->root)),
 				 errhint("Columns are matched by name; a column may be left out only when it has a default.")));
 }
 
@@ -607,205 +553,6 @@ wrap_query(Query *inner, List *targetlist, List *quals)
 	return query;
 }
 
-/*
- * A key that is read but not given is a typo, hence an error; a key that is
- * given but not read may be one.  A rule that itself asks whether a key exists
- * knows that it may be absent.
- */
-static void
-check_parameters(RuleParse *rp)
-{
-	ParameterUse use = {NIL};
-	List	   *keys = parameter_keys(rp->v->parameters);
-	List	   *unused = NIL;
-	ListCell   *lc;
-	ListCell   *name;
-
-	parameter_use_walker((Node *) rp->query, &use);
-
-	forboth(lc, use.read, name, use.names)
-	{
-		if (list_has(keys, lfirst(name)) || list_has(use.tested, lfirst(name)))
-			continue;
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("rule reads key \"%s\", which parameters does not have", (char *) lfirst(name)),
-				 keys == NIL ? errhint("Give it in parameters, which is empty.") :
-				 errhint("The keys of parameters are %s.", join_names(keys, true)),
-				 parser_errposition(rp->pstate, ((Const *) lfirst(lc))->location)));
-	}
-
-	if (use.opaque)
-		return;
-	foreach(lc, keys)
-	{
-		if (!list_has(use.names, lfirst(lc)) && !list_has(use.tested, lfirst(lc)))
-			unused = lappend(unused, lfirst(lc));
-	}
-	if (unused != NIL)
-		ereport(WARNING,
-				(errmsg("rule does not use all of parameters"),
-				 errdetail("The rule never reads %s.", join_names(unused, true))));
-}
-
-static bool
-parameter_use_walker(Node *node, void *context)
-{
-	ParameterUse *use = context;
-
-	if (node == NULL)
-		return false;
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, parameter_use_walker, context, 0);
-	if (IsA(node, OpExpr) && note_operator((OpExpr *) node, use))
-		return false;
-	if (IsA(node, SubscriptingRef))
-	{
-		SubscriptingRef *ref = (SubscriptingRef *) node;
-
-		if (is_parameters((Node *) ref->refexpr) && ref->refupperindexpr != NIL &&
-			note_key(&use->names, &use->read, linitial(ref->refupperindexpr)))
-			return expression_tree_walker((Node *) ref->refupperindexpr, parameter_use_walker, context);
-	}
-	if (is_parameters(node))
-		use->opaque = true;
-	return expression_tree_walker(node, parameter_use_walker, context);
-}
-
-/* True when op applies a constant key to `parameters`; then nothing below it is left to look at. */
-static bool
-note_operator(OpExpr *op, ParameterUse *use)
-{
-	Node	   *right;
-
-	if (list_length(op->args) != 2 || !is_parameters(linitial(op->args)))
-		return false;
-	right = lsecond(op->args);
-	switch (op->opfuncid)
-	{
-		case F_JSONB_OBJECT_FIELD:
-		case F_JSONB_OBJECT_FIELD_TEXT:
-			return note_key(&use->names, &use->read, right);
-		case F_JSONB_EXTRACT_PATH:
-		case F_JSONB_EXTRACT_PATH_TEXT:
-			return note_path(&use->names, &use->read, right, true);
-		case F_JSONB_EXISTS:
-			return note_key(&use->tested, NULL, right);
-		case F_JSONB_EXISTS_ANY:
-		case F_JSONB_EXISTS_ALL:
-			return note_path(&use->tested, NULL, right, false);
-		default:
-			return false;
-	}
-}
-
-static bool
-note_key(List **names, List **consts, Node *node)
-{
-	Const	   *key = (Const *) skip_relabel(node);
-
-	if (!IsA(key, Const) || key->constisnull || key->consttype != TEXTOID)
-		return false;
-	*names = lappend(*names, TextDatumGetCString(key->constvalue));
-	if (consts)
-		*consts = lappend(*consts, key);
-	return true;
-}
-
-/* A constant text[]: its first element is a key, or every one is. */
-static bool
-note_path(List **names, List **consts, Node *node, bool first_only)
-{
-	Const	   *path = (Const *) skip_relabel(node);
-	Datum	   *elems;
-	bool	   *nulls;
-	int			nelems;
-
-	if (!IsA(path, Const) || path->constisnull || path->consttype != TEXTARRAYOID)
-		return false;
-	deconstruct_array(DatumGetArrayTypeP(path->constvalue), TEXTOID, -1, false, TYPALIGN_INT,
-					  &elems, &nulls, &nelems);
-	if (nelems == 0 || nulls[0])
-		return false;
-	for (int i = 0; i < (first_only ? 1 : nelems); i++)
-	{
-		if (nulls[i])
-			continue;
-		*names = lappend(*names, TextDatumGetCString(elems[i]));
-		if (consts)
-			*consts = lappend(*consts, path);
-	}
-	return true;
-}
-
-static Node *
-skip_relabel(Node *node)
-{
-	while (node && IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
-	return node;
-}
-
-static bool
-is_parameters(Node *node)
-{
-	return node && IsA(node, Param) &&
-		((Param *) node)->paramkind == PARAM_EXTERN &&
-		((Param *) node)->paramid == PARAM_PARAMETERS;
-}
-
-/* Top-level keys, as char *. */
-static List *
-parameter_keys(Jsonb *parameters)
-{
-	List	   *keys = NIL;
-	JsonbIterator *it;
-	JsonbValue	value;
-	JsonbIteratorToken token;
-
-	if (parameters == NULL)
-		return NIL;
-	it = JsonbIteratorInit(&parameters->root);
-	/* Skipping nested values keeps their keys out. */
-	while ((token = JsonbIteratorNext(&it, &value, true)) != WJB_DONE)
-	{
-		if (token == WJB_KEY)
-			keys = lappend(keys, pnstrdup(value.val.string.val, value.val.string.len));
-	}
-	return keys;
-}
-
-static bool
-list_has(List *names, const char *name)
-{
-	ListCell   *lc;
-
-	foreach(lc, names)
-	{
-		if (strcmp(lfirst(lc), name) == 0)
-			return true;
-	}
-	return false;
-}
-
-static List *
-list_add(List *names, const char *name)
-{
-	return list_has(names, name) ? names : lappend(names, pstrdup(name));
-}
-
-static char *
-join_names(List *names, bool quoted)
-{
-	StringInfoData buf;
-	ListCell   *lc;
-
-	initStringInfo(&buf);
-	foreach(lc, names)
-		appendStringInfo(&buf, quoted ? "%s\"%s\"" : "%s%s", buf.len > 0 ? ", " : "", (char *) lfirst(lc));
-	return buf.data;
-}
-
 static char *
 canonical_text(Query *query)
 {
@@ -847,171 +594,6 @@ name_parameters(const char *sql)
 		appendStringInfoCharMacro(&buf, *p);
 	}
 	return buf.data;
-}
-
-/* Collects what the rewritten query reads and calls. */
-static bool
-audit_walker(Node *node, void *context)
-{
-	Audit	   *audit = context;
-
-	if (node == NULL)
-		return false;
-	CHECK_FOR_INTERRUPTS();
-	if (IsA(node, Query))
-	{
-		/* Views are expanded by now, and one may lock rows too. */
-		if (((Query *) node)->rowMarks != NIL)
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("a rule must not read a view that locks rows")));
-		return query_tree_walker((Query *) node, audit_walker, context, QTW_EXAMINE_RTES_BEFORE);
-	}
-	if (IsA(node, RangeTblEntry))
-	{
-		audit_relation(audit, (RangeTblEntry *) node);
-		return false;
-	}
-	if (IsA(node, SQLValueFunction))
-		audit->info->stable = list_add(audit->info->stable, sql_value_name((SQLValueFunction *) node));
-	else if (IsA(node, NextValueExpr))
-		audit->info->volatile_ = list_add(audit->info->volatile_, "nextval(regclass)");
-	else if (IsA(node, TableSampleClause) && ((TableSampleClause *) node)->repeatable == NULL)
-		audit->info->volatile_ = list_add(audit->info->volatile_, "TABLESAMPLE without REPEATABLE");
-	else
-		(void) check_functions_in_node(node, audit_function, context);
-	return expression_tree_walker(node, audit_walker, context);
-}
-
-/* Always false, so that every function of a node is seen. */
-static bool
-audit_function(Oid func_id, void *context)
-{
-	Audit	   *audit = context;
-	char		kind = func_volatile(func_id);
-	HeapTuple	tuple;
-	Oid			language;
-
-	if (kind == PROVOLATILE_IMMUTABLE)
-		return false;
-	if (kind == PROVOLATILE_STABLE)
-		audit->info->stable = list_add(audit->info->stable, format_procedure(func_id));
-	else
-		audit->info->volatile_ = list_add(audit->info->volatile_, format_procedure(func_id));
-
-	if (func_id < FirstNormalObjectId || audit->v->sources_declared)
-		return false;
-	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(func_id));
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for function %u", func_id);
-	language = ((Form_pg_proc) GETSTRUCT(tuple))->prolang;
-	ReleaseSysCache(tuple);
-	if (language != INTERNALlanguageId && language != ClanguageId)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("rule calls function %s, which may read relations that cannot be seen", format_procedure(func_id)),
-				 errhint("Declare the relations it reads with sources => '{...}', or '{}' when it reads none.")));
-	return false;
-}
-
-static void
-audit_relation(Audit *audit, RangeTblEntry *rte)
-{
-	BfRuleInfo *info = audit->info;
-
-	if (rte->rtekind != RTE_RELATION)
-		return;
-	if (get_rel_persistence(rte->relid) == RELPERSISTENCE_TEMP)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("rule reads temporary table \"%s\"", get_rel_name(rte->relid)),
-				 errdetail("It is gone when its session ends, so nobody could build this version again.")));
-	switch (rte->relkind)
-	{
-		case RELKIND_FOREIGN_TABLE:
-			info->foreign_ = list_append_unique_oid(info->foreign_, rte->relid);
-			/* FALLTHROUGH */
-		case RELKIND_RELATION:
-		case RELKIND_PARTITIONED_TABLE:
-		case RELKIND_MATVIEW:
-			info->sources = list_append_unique_oid(info->sources, rte->relid);
-			if (rte->inh)
-				audit_foreign_children(audit, rte->relid);
-			break;
-		case RELKIND_SEQUENCE:
-			/* A sequence is read as it is now, not as a snapshot sees it. */
-			info->volatile_ = list_add(info->volatile_, psprintf("sequence %s", get_rel_name(rte->relid)));
-			break;
-		default:
-			/* Views are expanded; what is left of them here is for permissions. */
-			break;
-	}
-}
-
-/* A foreign partition of a local source is no more pinned than a foreign source. */
-static void
-audit_foreign_children(Audit *audit, Oid relid)
-{
-	List	   *children = find_all_inheritors(relid, NoLock, NULL);
-	ListCell   *lc;
-
-	foreach(lc, children)
-	{
-		Oid			child = lfirst_oid(lc);
-
-		if (get_rel_relkind(child) != RELKIND_FOREIGN_TABLE)
-			continue;
-		audit->info->foreign_ = list_append_unique_oid(audit->info->foreign_, child);
-		audit->info->sources = list_append_unique_oid(audit->info->sources, child);
-	}
-	list_free(children);
-}
-
-static void
-check_audit(Audit *audit)
-{
-	ListCell   *lc;
-
-	if (audit->info->volatile_ != NIL && !audit->v->allow_volatile)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("rule is volatile: building it twice could give different rows"),
-				 errdetail("Volatile: %s.", join_names(audit->info->volatile_, false)),
-				 errhint("Use allow_volatile => true to accept this.")));
-	foreach(lc, audit->info->foreign_)
-	{
-		Oid			relid = lfirst_oid(lc);
-
-		if (!list_member_oid(audit->v->sources_extra, relid))
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("rule reads foreign table \"%s\", which no snapshot can pin", get_rel_name(relid)),
-					 errhint("Name it in sources => '{...}' to accept this.")));
-	}
-}
-
-static const char *
-sql_value_name(SQLValueFunction *svf)
-{
-	static const char *const names[] = {
-		[SVFOP_CURRENT_DATE] = "current_date",
-		[SVFOP_CURRENT_TIME] = "current_time",
-		[SVFOP_CURRENT_TIME_N] = "current_time",
-		[SVFOP_CURRENT_TIMESTAMP] = "current_timestamp",
-		[SVFOP_CURRENT_TIMESTAMP_N] = "current_timestamp",
-		[SVFOP_LOCALTIME] = "localtime",
-		[SVFOP_LOCALTIME_N] = "localtime",
-		[SVFOP_LOCALTIMESTAMP] = "localtimestamp",
-		[SVFOP_LOCALTIMESTAMP_N] = "localtimestamp",
-		[SVFOP_CURRENT_ROLE] = "current_role",
-		[SVFOP_CURRENT_USER] = "current_user",
-		[SVFOP_USER] = "user",
-		[SVFOP_SESSION_USER] = "session_user",
-		[SVFOP_CURRENT_CATALOG] = "current_catalog",
-		[SVFOP_CURRENT_SCHEMA] = "current_schema",
-	};
-
-	return names[svf->op];
 }
 
 /* One entry per attribute of the leaf, in physical order, of the rows that satisfy quals. */

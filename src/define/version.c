@@ -257,7 +257,7 @@ bf_version_apply_settings(const BfVersion *v)
 		const char *name = lfirst(lc);
 
 		lc = lnext(v->settings, lc);
-		(void) set_config_option(name, lfirst(lc), PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+		bf_set_local(name, lfirst(lc));
 	}
 }
 

@@ -350,7 +350,7 @@ require_green_quietly(PublishCall *pub)
 {
 	int			nestlevel = NewGUCNestLevel();
 
-	(void) set_config_option("client_min_messages", "error", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	bf_set_local("client_min_messages", "error");
 	(void) bf_evidence_require_green(pub->v, pub->partitions);
 	AtEOXact_GUC(false, nestlevel);
 }
@@ -504,12 +504,9 @@ backfill_publish(PG_FUNCTION_ARGS)
 {
 	PublishCall pub = {0};
 
-	if (PG_ARGISNULL(0))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("version must not be null"),
-						errhint("SELECT * FROM backfill_publish('...').")));
 	bf_version_refuse_standby();
 	bf_version_require_read_committed("publish");
-	pub.v = bf_version_lock(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	pub.v = bf_version_lock(bf_arg_text(fcinfo, 0, "version"));
 	pub.outcome.version = pub.v;
 	if (pub.v->state == BF_PUBLISHED)
 		pub.outcome.action = "already_live";

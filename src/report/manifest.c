@@ -43,7 +43,7 @@ static const char manifest_sql[] =
 Datum
 backfill_manifest(PG_FUNCTION_ARGS)
 {
-	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	char	   *name = bf_arg_text(fcinfo, 0, "version");
 	BfVersion  *v = bf_version_get(name);
 	BfRows	   *r;
 

@@ -80,13 +80,10 @@ backfill_build(PG_FUNCTION_ARGS)
 	BfVersion  *v;
 	const char *why;
 
-	if (PG_ARGISNULL(0))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("version must not be null"),
-						errhint("SELECT * FROM backfill_build('...').")));
 	bf_version_refuse_standby();
 	bf_version_require_read_committed("build");
 	check_workers(fcinfo);
-	v = bf_version_lock(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	v = bf_version_lock(bf_arg_text(fcinfo, 0, "version"));
 	if (v->state == BF_BUILT && (why = out_of_date(v)) != NULL)
 	{
 		ereport(NOTICE, (errmsg("version \"%s\" is built again", v->name), errdetail("%s", why)));

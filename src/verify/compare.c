@@ -35,23 +35,17 @@ typedef struct GuardedSql
 	BfRows	   *rows;
 } GuardedSql;
 
-static void
-set_local(const char *name, const char *value)
-{
-	(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-}
-
 void
 bf_compare_enter(BfIdentity *id, const BfVersion *v)
 {
 	bf_owner_enter(id, v->owner);
 	bf_version_apply_settings(v);
 	/* NB: with any other schema in it, somebody's count(tid) would be a better match than pg_catalog's count("any"). */
-	set_local("search_path", "pg_catalog, pg_temp");
-	set_local("enable_hashjoin", "off");
-	set_local("enable_nestloop", "off");
-	set_local("enable_mergejoin", "on");
-	set_local("jit", "off");
+	bf_set_local("search_path", "pg_catalog, pg_temp");
+	bf_set_local("enable_hashjoin", "off");
+	bf_set_local("enable_nestloop", "off");
+	bf_set_local("enable_mergejoin", "on");
+	bf_set_local("jit", "off");
 }
 
 static void

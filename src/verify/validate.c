@@ -578,9 +578,7 @@ backfill_validate(PG_FUNCTION_ARGS)
 	List	   *sums = NIL;
 	ListCell   *lc;
 
-	if (PG_ARGISNULL(0))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("version must not be null")));
-	v = bf_version_lock(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	v = bf_version_lock(bf_arg_text(fcinfo, 0, "version"));
 	require_built(v);
 	val = validate(v, bf_partition_list(v->id));
 	foreach(lc, val->gates)
