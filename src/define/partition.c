@@ -84,6 +84,18 @@ bf_partition_ids(List *partitions)
 	return PointerGetDatum(construct_array(ids, n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
 
+List *
+bf_partition_live(List *partitions)
+{
+	List	   *live = NIL;
+	ListCell   *lc;
+
+	foreach(lc, partitions)
+		if (OidIsValid(((BfPartition *) lfirst(lc))->live))
+			live = lappend_oid(live, ((BfPartition *) lfirst(lc))->live);
+	return live;
+}
+
 Oid *
 bf_partition_locate(const BfVersion *v, List *partitions)
 {
@@ -146,13 +158,10 @@ bf_partition_drop_table(Oid relid)
 void
 bf_partition_guard(const BfVersion *v, List *partitions)
 {
-	List	   *live = NIL;
+	List	   *live = bf_partition_live(partitions);
 	ListCell   *lc;
 	BfIdentity	id;
 
-	foreach(lc, partitions)
-		if (OidIsValid(((BfPartition *) lfirst(lc))->live))
-			live = lappend_oid(live, ((BfPartition *) lfirst(lc))->live);
 	bf_owner_enter(&id, v->owner);
 	bf_guard_lock(live, false);
 	foreach(lc, live)

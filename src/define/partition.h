@@ -22,6 +22,8 @@ extern void bf_partition_insert(const BfVersion *v, List *partitions);
 extern List *bf_partition_list(int64 version_id);
 /* Ids of partitions, as bigint[]. */
 extern Datum bf_partition_ids(List *partitions);
+/* Their live leaves; those to be created have none. */
+extern List *bf_partition_live(List *partitions);
 /* What now hangs at each partition's parent and bound, in their order; InvalidOid: nothing. */
 extern Oid *bf_partition_locate(const BfVersion *v, List *partitions);
 

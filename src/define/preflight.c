@@ -180,18 +180,6 @@ check_locks(Findings *f, List *partitions)
 			"Raise max_locks_per_transaction, or publish a smaller range.");
 }
 
-static List *
-live_leaves(List *partitions)
-{
-	List	   *live = NIL;
-	ListCell   *lc;
-
-	foreach(lc, partitions)
-		if (OidIsValid(((BfPartition *) lfirst(lc))->live))
-			live = lappend_oid(live, ((BfPartition *) lfirst(lc))->live);
-	return live;
-}
-
 /* How the rule runs, seen on the first partition. */
 static void
 plan_finding(Findings *f, const BfVersion *v, const BfPartition *p)
@@ -283,7 +271,7 @@ bf_preflight_findings(const BfVersion *v, List *partitions)
 		bounds = lappend(bounds, p->bound);
 	}
 	return bf_catalog(findings_sql, BF_ARGS(OIDOID, OIDARRAYOID, OIDOID, OIDARRAYOID, TEXTARRAYOID, TEXTARRAYOID),
-					  BF_VALS(ObjectIdGetDatum(v->target), bf_oid_array(live_leaves(partitions)), ObjectIdGetDatum(v->owner),
+					  BF_VALS(ObjectIdGetDatum(v->target), bf_oid_array(bf_partition_live(partitions)), ObjectIdGetDatum(v->owner),
 							  bf_oid_array(parents), bf_text_array(names), bf_text_array(bounds)), NULL);
 }
 
@@ -312,7 +300,7 @@ bf_preflight_require(const BfVersion *v, List *partitions)
 	if (r->nrows > 0 && strcmp(bf_rows_text(r, 0, 0), "blocker") == 0)
 		refuse(v, bf_rows_text(r, 0, 1), bf_rows_text(r, 0, 2), bf_rows_text(r, 0, 3));
 	check_locks(f, partitions);
-	check_disk(f, live_leaves(partitions));
+	check_disk(f, bf_partition_live(partitions));
 	if (f->n > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
@@ -334,7 +322,7 @@ backfill_plan(PG_FUNCTION_ARGS)
 	partitions = bf_partition_list(v->id);
 	r = bf_preflight_findings(v, partitions);
 	check_locks(f, partitions);
-	check_disk(f, live_leaves(partitions));
+	check_disk(f, bf_partition_live(partitions));
 	if (is_waiting(v))
 		rule_findings(f, v, check_places(f, v, partitions) ? partitions : NIL);
 	else

@@ -75,6 +75,15 @@ bf_publish_watch(void)
 	invalidated = false;
 }
 
+/* A version that was live once is not built again. */
+static int
+hint_build_again(const BfVersion *v)
+{
+	return v->state == BF_BUILT ?
+		errhint("Call backfill_build(%s) to build it again.", quote_literal_cstr(v->name)) :
+		errhint("Create and build a new version.");
+}
+
 /* What a partition of the target would be swapped as: the switch loses what hangs on `out` alone. */
 static List *
 outgoing(List *moves)
@@ -179,9 +188,7 @@ require_guard(const BfVersion *v, Oid relid)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("a table that version \"%s\" needs was dropped", v->name),
-				 v->state == BF_BUILT ?
-				 errhint("Call backfill_build(%s) to build it again.", quote_literal_cstr(v->name)) :
-				 errhint("Create and build a new version.")));
+				 hint_build_again(v)));
 	if (bf_guard_installed(relid))
 		return;
 	ereport(ERROR,
@@ -210,17 +217,10 @@ bf_publish_check(const BfVersion *v, List *moves)
 void
 bf_publish_recheck_target(const BfVersion *v, List *moves)
 {
-	ListCell   *lc;
-
 	if (!invalidated)
 		return;
 	bf_publish_require_in_place(v, moves);
-	require_unblocked(v, moves);
-	foreach(lc, moves)
-	{
-		require_guard(v, ((BfMove *) lfirst(lc))->out);
-		require_guard(v, ((BfMove *) lfirst(lc))->in);
-	}
+	bf_publish_check(v, moves);
 }
 
 /* ATTACH finds only the differences that it cannot bridge. */
@@ -240,8 +240,7 @@ require_definitions(const BfVersion *v, List *moves)
 			 errmsg("the definition of partition \"%s\" changed after version \"%s\" was built",
 					((BfPartition *) linitial(partitions))->name, v->name),
 			 errdetail("Columns, constraints, indexes, statistics, triggers, policies, options or privileges are others now."),
-			 v->state == BF_BUILT ? errhint("Call backfill_build(%s) to build it again.", quote_literal_cstr(v->name)) :
-			 errhint("Create and build a new version.")));
+			 hint_build_again(v)));
 }
 
 static void
@@ -275,9 +274,7 @@ require_unwritten(const BfVersion *v, List *partitions)
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 				 errmsg("partition \"%s\" was written since the snapshot of version \"%s\" was taken", late, v->name),
 				 errdetail("Publishing would lose these writes."),
-				 v->state == BF_BUILT ?
-				 errhint("Call backfill_build(%s) to build it again.", quote_literal_cstr(v->name)) :
-				 errhint("Create and build a new version.")));
+				 hint_build_again(v)));
 	foreach(lc, partitions)
 		staged = lappend_oid(staged, ((BfPartition *) lfirst(lc))->staged);
 	written = bf_guard_marked(staged);
