@@ -8,10 +8,11 @@ OBJS = src/backfill.o \
 	src/common/catalog.o src/common/subxact.o \
 	src/define/version.o src/define/rule.o src/define/rule_parameters.o src/define/rule_audit.o src/define/bound.o src/define/partition.o src/define/plan.o \
 	src/define/expression.o src/define/expect.o src/define/total.o src/define/gate.o src/define/guard.o \
-	src/define/preflight.o src/define/create.o src/define/drop.o \
+	src/define/swap.o src/define/reference.o src/define/preflight.o src/define/create.o src/define/drop.o \
 	src/build/pin.o src/build/shape.o src/build/load.o src/build/builder.o \
-	src/verify/compare.o src/verify/evidence.o src/verify/validate.o \
-	src/publish/locks.o src/publish/names.o src/publish/switch_attach.o src/publish/publish.o src/publish/rollback.o src/publish/history.o \
+	src/verify/compare.o src/verify/foreign_key.o src/verify/evidence.o src/verify/validate.o \
+	src/publish/locks.o src/publish/names.o src/publish/counters.o src/publish/switch.o src/publish/switch_attach.o \
+	src/publish/switch_storage.o src/publish/publish.o src/publish/rollback.o src/publish/history.o \
 	src/run/build.o \
 	src/report/manifest.o
 

@@ -43,6 +43,8 @@ CREATE TABLE backfill.bf_target (
 	allow_volatile boolean NOT NULL,
 	sources_declared boolean NOT NULL,
 	sources_extra regclass[] NOT NULL,
+	swap text NOT NULL,					-- auto, storage, attach: as asked for
+	ignore_subscribers boolean NOT NULL,
 	stable_functions text[] NOT NULL,
 	volatile_functions text[] NOT NULL,
 	definition jsonb NOT NULL			-- range_from, range_to, partitions, gaps, step, partition_name as given
@@ -63,6 +65,9 @@ CREATE TABLE backfill.bf_partition (
 	staged regclass,
 	definition text,					-- fingerprint of the live leaf's definition at build
 	live_state text,					-- its file and guard triggers at the pin; NULL: not built, or another leaf now
+	published_file oid,					-- of the table as it was published last; another now: it was rewritten
+	swap text,							-- storage, attach: the way it is or was switched; NULL: not built
+	swap_reason text,					-- why attach; NULL: storage, or not built
 	rows bigint,
 	rejected bigint,
 	fingerprint numeric,				-- of the rows, whatever their order
@@ -217,7 +222,7 @@ COMMENT ON VIEW backfill.status IS 'one row a version: state, what is built, gat
 
 CREATE VIEW backfill.partition WITH (security_barrier) AS
 SELECT v.name AS version, t.target, p.ordinal, p.name AS partition, p.bound, p.state, p.live, p.staged,
-	   p.rows, p.rejected, pg_size_pretty(p.bytes) AS size, p.elapsed, p.attempts
+	   p.rows, p.rejected, pg_size_pretty(p.bytes) AS size, p.elapsed, p.attempts, p.swap, p.swap_reason
   FROM backfill.bf_partition p
   JOIN backfill.bf_version v ON v.id = p.version_id
   JOIN backfill.bf_target t ON t.version_id = v.id
@@ -278,7 +283,8 @@ CREATE FUNCTION backfill_create(
 	gaps text DEFAULT 'error', step text DEFAULT NULL, partition_name text DEFAULT NULL,
 	late_changes text DEFAULT NULL, sources regclass[] DEFAULT NULL, allow_volatile boolean DEFAULT false,
 	max_rejections bigint DEFAULT 0, max_lost_keys bigint DEFAULT 0, max_gained_keys bigint DEFAULT NULL,
-	max_shrink text DEFAULT '20%', "replace" boolean DEFAULT false)
+	max_shrink text DEFAULT '20%', swap text DEFAULT 'auto', ignore_subscribers boolean DEFAULT false,
+	"replace" boolean DEFAULT false)
 RETURNS void LANGUAGE c VOLATILE AS 'MODULE_PATHNAME';
 
 CREATE FUNCTION backfill_add_gate(
@@ -325,7 +331,7 @@ RETURNS jsonb LANGUAGE c STABLE AS 'MODULE_PATHNAME';
 --
 
 COMMENT ON FUNCTION backfill_create(text, regclass, text, "any", "any", regclass[], boolean, jsonb, text, text[], text,
-	text, text, text, text, regclass[], boolean, bigint, bigint, bigint, text, boolean)
+	text, text, text, text, regclass[], boolean, bigint, bigint, bigint, text, text, boolean, boolean)
 	IS 'defines a version: which partitions of a target are rebuilt, by which rule; reads and changes no data';
 COMMENT ON FUNCTION backfill_add_gate(text, text, text, text, text, text, boolean)
 	IS 'adds a check that must hold between the live and the staged data of a version, or replaces one';
@@ -378,6 +384,8 @@ COMMENT ON COLUMN backfill.partition.rejected IS 'rows of the rule that were lef
 COMMENT ON COLUMN backfill.partition.size IS 'with indexes, as it was when the table was built';
 COMMENT ON COLUMN backfill.partition.elapsed IS 'time the last build of it took';
 COMMENT ON COLUMN backfill.partition.attempts IS 'how many times it was built';
+COMMENT ON COLUMN backfill.partition.swap IS 'storage or attach: the way it is published, or was; null before the build';
+COMMENT ON COLUMN backfill.partition.swap_reason IS 'why attach; null when it exchanges storage';
 COMMENT ON COLUMN backfill.evidence.version IS 'name of the version';
 COMMENT ON COLUMN backfill.evidence.gate IS 'name of the gate';
 COMMENT ON COLUMN backfill.evidence.partition IS 'null when the gate is about the whole version';

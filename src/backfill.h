@@ -37,6 +37,13 @@ typedef enum BfState
 	BF_DROPPED
 } BfState;
 
+/* How a partition is switched. */
+typedef enum BfSwap
+{
+	BF_SWAP_ATTACH,				/* another relation takes its place */
+	BF_SWAP_STORAGE				/* the relation stays and gets other files */
+} BfSwap;
+
 /* One row of bf_version with its target (bf_target): what the DBA declared. */
 typedef struct BfVersion
 {
@@ -54,6 +61,8 @@ typedef struct BfVersion
 	bool		sources_declared;	/* sources => given, even '{}' */
 	List	   *sources_extra;	/* Oids declared in sources => */
 	char	   *late_changes;	/* "block" or "ignore" */
+	char	   *swap;			/* "auto", "storage" or "attach" */
+	bool		ignore_subscribers;
 	int64		max_rejections;
 	int64		max_lost_keys;	/* -1: no limit */
 	int64		max_gained_keys;	/* -1: no limit */
@@ -76,6 +85,8 @@ typedef struct BfPartition
 	char	   *upper;
 	int64		rows;			/* staged rows, -1 before the load */
 	int64		rejected;
+	BfSwap		swap;
+	char	   *swap_reason;	/* why it attaches; NULL: it exchanges storage, or was not decided yet */
 } BfPartition;
 
 #endif							/* BACKFILL_H */

@@ -19,6 +19,7 @@
 #include "define/gate.h"
 #include "define/partition.h"
 #include "define/preflight.h"
+#include "define/swap.h"
 #include "define/version.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -193,6 +194,8 @@ bf_build(BfVersion *v)
 		MemoryContextReset(context);
 	}
 	bf_pin_release(pin);
+	bf_swap_choose(v, partitions);
+	bf_swap_record(partitions);
 	bf_version_advance(v, BF_BUILT, "build");
 	MemoryContextDelete(context);
 }

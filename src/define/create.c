@@ -18,6 +18,7 @@
 #include "define/partition.h"
 #include "define/plan.h"
 #include "define/preflight.h"
+#include "define/reference.h"
 #include "define/rule.h"
 #include "define/version.h"
 #include "fmgr.h"
@@ -38,7 +39,7 @@ enum
 {
 	A_VERSION, A_TARGET, A_RULE, A_FROM, A_TO, A_PARTITIONS, A_ALL, A_PARAMETERS, A_CODE_REVISION, A_KEY, A_MATCH,
 	A_GAPS, A_STEP, A_PARTITION_NAME, A_LATE_CHANGES, A_SOURCES, A_ALLOW_VOLATILE, A_MAX_REJECTIONS, A_MAX_LOST,
-	A_MAX_GAINED, A_MAX_SHRINK, A_REPLACE
+	A_MAX_GAINED, A_MAX_SHRINK, A_SWAP, A_IGNORE_SUBSCRIBERS, A_REPLACE
 };
 
 /* The settings that change what a rule yields; recorded at create, in force for every build. */
@@ -335,6 +336,8 @@ read_version(FunctionCallInfo fcinfo, BfVersion *v)
 	v->sources_declared = !PG_ARGISNULL(A_SOURCES);
 	v->sources_extra = v->sources_declared ? bf_oid_list(PG_GETARG_DATUM(A_SOURCES)) : NIL;
 	v->allow_volatile = !PG_ARGISNULL(A_ALLOW_VOLATILE) && PG_GETARG_BOOL(A_ALLOW_VOLATILE);
+	v->swap = arg_choice(fcinfo, A_SWAP, "swap", "auto", "storage", "attach");
+	v->ignore_subscribers = !PG_ARGISNULL(A_IGNORE_SUBSCRIBERS) && PG_GETARG_BOOL(A_IGNORE_SUBSCRIBERS);
 	v->max_rejections = PG_ARGISNULL(A_MAX_REJECTIONS) ? 0 : PG_GETARG_INT64(A_MAX_REJECTIONS);
 	v->max_lost_keys = PG_ARGISNULL(A_MAX_LOST) ? -1 : PG_GETARG_INT64(A_MAX_LOST);
 	v->max_gained_keys = PG_ARGISNULL(A_MAX_GAINED) ? -1 : PG_GETARG_INT64(A_MAX_GAINED);
@@ -352,17 +355,19 @@ definition_json(FunctionCallInfo fcinfo, const BfVersion *v, const BfRange *rang
 	bool		nulls[] = {
 		false, false, range->from == NIL, range->to == NIL, range->partitions == NIL, false, false,
 		PG_ARGISNULL(A_CODE_REVISION), false, false, false, range->step == NULL, range->partition_name == NULL,
-		false, !v->sources_declared, false, false, v->max_lost_keys < 0, v->max_gained_keys < 0, v->max_shrink < 0
+		false, !v->sources_declared, false, false, v->max_lost_keys < 0, v->max_gained_keys < 0, v->max_shrink < 0,
+		false, false
 	};
 	BfRows	   *r = bf_catalog("SELECT pg_catalog.jsonb_build_object('target', $1::pg_catalog.regclass, 'rule', $2,"
 							   " 'range_from', $3, 'range_to', $4, 'partitions', $5::pg_catalog.regclass[],"
 							   " 'all_partitions', $6, 'parameters', $7, 'code_revision', $8,"
 							   " 'key', $9, 'match', $10, 'gaps', $11, 'step', $12, 'partition_name', $13, 'late_changes', $14,"
 							   " 'sources', $15::pg_catalog.regclass[], 'allow_volatile', $16, 'max_rejections', $17,"
-							   " 'max_lost_keys', $18, 'max_gained_keys', $19, 'max_shrink', $20)",
+							   " 'max_lost_keys', $18, 'max_gained_keys', $19, 'max_shrink', $20,"
+							   " 'swap', $21, 'ignore_subscribers', $22)",
 							   BF_ARGS(OIDOID, TEXTOID, TEXTARRAYOID, TEXTARRAYOID, OIDARRAYOID, BOOLOID, JSONBOID, TEXTOID,
 									   TEXTARRAYOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, OIDARRAYOID, BOOLOID,
-									   INT8OID, INT8OID, INT8OID, FLOAT8OID),
+									   INT8OID, INT8OID, INT8OID, FLOAT8OID, TEXTOID, BOOLOID),
 							   BF_VALS(ObjectIdGetDatum(v->target), bf_text(v->rule), bf_text_array(range->from),
 									   bf_text_array(range->to), bf_oid_array(range->partitions), BoolGetDatum(range->all),
 									   JsonbPGetDatum(v->parameters),
@@ -372,7 +377,8 @@ definition_json(FunctionCallInfo fcinfo, const BfVersion *v, const BfRange *rang
 									   nulls[12] ? (Datum) 0 : bf_text(range->partition_name), bf_text(v->late_changes),
 									   bf_oid_array(v->sources_extra), BoolGetDatum(v->allow_volatile),
 									   Int64GetDatum(v->max_rejections), Int64GetDatum(v->max_lost_keys),
-									   Int64GetDatum(v->max_gained_keys), Float8GetDatum(v->max_shrink)), nulls);
+									   Int64GetDatum(v->max_gained_keys), Float8GetDatum(v->max_shrink), bf_text(v->swap),
+									   BoolGetDatum(v->ignore_subscribers)), nulls);
 
 	return BF_VALUE(r, 0, 0);
 }
@@ -509,14 +515,15 @@ insert_version(FunctionCallInfo fcinfo, BfVersion *v, const BfRuleInfo *rule, Da
 	v->id = DatumGetInt64(BF_VALUE(r, 0, 0));
 	v->state = BF_DEFINED;
 	bf_catalog("INSERT INTO backfill.bf_target (version_id, target, rule, rule_canonical, match_position, key, allow_volatile,"
-			   " sources_declared, sources_extra, stable_functions, volatile_functions, definition)"
-			   " VALUES ($1, $2::pg_catalog.regclass, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+			   " sources_declared, sources_extra, stable_functions, volatile_functions, definition, swap,"
+			   " ignore_subscribers)"
+			   " VALUES ($1, $2::pg_catalog.regclass, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
 			   BF_ARGS(INT8OID, OIDOID, TEXTOID, TEXTOID, BOOLOID, TEXTARRAYOID, BOOLOID, BOOLOID, OIDARRAYOID,
-					   TEXTARRAYOID, TEXTARRAYOID, JSONBOID),
+					   TEXTARRAYOID, TEXTARRAYOID, JSONBOID, TEXTOID, BOOLOID),
 			   BF_VALS(Int64GetDatum(v->id), ObjectIdGetDatum(v->target), bf_text(v->rule), bf_text(rule->canonical),
 					   BoolGetDatum(v->match_position), bf_text_array(v->key), BoolGetDatum(v->allow_volatile),
 					   BoolGetDatum(v->sources_declared), bf_oid_array(v->sources_extra), bf_text_array(rule->stable),
-					   bf_text_array(rule->volatile_), definition), NULL);
+					   bf_text_array(rule->volatile_), definition, bf_text(v->swap), BoolGetDatum(v->ignore_subscribers)), NULL);
 }
 
 Datum
@@ -544,6 +551,7 @@ backfill_create(PG_FUNCTION_ARGS)
 	insert_version(fcinfo, v, rule, definition);
 	bf_partition_insert(v, partitions);
 	bf_gate_defaults(v);
+	bf_reference_gates(v, partitions);
 	bf_partition_allow_staging(v->owner);
 	bf_partition_guard(v, partitions);
 	if (PG_ARGISNULL(A_LATE_CHANGES))

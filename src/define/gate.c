@@ -48,6 +48,34 @@ bf_gate_defaults(BfVersion *v)
 	insert_gate(v, "rejections", "comparison", at_most(v->max_rejections));
 }
 
+/* Nothing is written where nothing changed: publish asks for this under its locks. */
+void
+bf_gate_derive(const BfVersion *v, List *gates)
+{
+	List	   *names = NIL;
+	List	   *expressions = NIL;
+	List	   *expects = NIL;
+	ListCell   *lc;
+
+	foreach(lc, gates)
+	{
+		BfGate	   *g = lfirst(lc);
+
+		names = lappend(names, g->name);
+		expressions = lappend(expressions, g->expression);
+		expects = lappend(expects, g->expect);
+	}
+	bf_catalog("WITH wanted AS (SELECT * FROM ROWS FROM (unnest($2), unnest($3), unnest($4)) AS w(name, expression, expect)),"
+			   " gone AS (DELETE FROM backfill.bf_gate g WHERE version_id = $1 AND kind = 'integrity' AND expression IS NOT NULL"
+			   "  AND name NOT IN (SELECT name FROM wanted))"
+			   " INSERT INTO backfill.bf_gate AS g (version_id, name, kind, expression, expect)"
+			   " SELECT $1, name, 'integrity', expression, expect FROM wanted"
+			   " ON CONFLICT (version_id, name) DO UPDATE SET expression = excluded.expression, expect = excluded.expect"
+			   " WHERE (g.expression, g.expect) IS DISTINCT FROM (excluded.expression, excluded.expect)",
+			   BF_ARGS(INT8OID, TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID),
+			   BF_VALS(Int64GetDatum(v->id), bf_text_array(names), bf_text_array(expressions), bf_text_array(expects)), NULL);
+}
+
 List *
 bf_gate_list(int64 version_id)
 {
@@ -166,6 +194,12 @@ check_gate_name(const char *name)
 				 errhint("Use a name such as 'tax total'.")));
 }
 
+static bool
+is_derived_name(const char *name)
+{
+	return strncmp(name, BF_GATE_FOREIGN_KEY, strlen(BF_GATE_FOREIGN_KEY)) == 0;
+}
+
 /* True for scope => 'version'. */
 static bool
 parse_scope(const char *scope)
@@ -262,10 +296,11 @@ backfill_add_gate(PG_FUNCTION_ARGS)
 	g.whole_version = parse_scope(bf_arg_text(fcinfo, 5, "scope"));
 	g.required = PG_ARGISNULL(6) || PG_GETARG_BOOL(6);
 	old = find_gate(v, g.name);
-	if (old != NULL && !BF_GATE_IS_TOTAL(old))
+	if ((old != NULL && !BF_GATE_IS_TOTAL(old)) || is_derived_name(g.name))
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_OBJECT),
 				 errmsg("gate name \"%s\" is reserved", g.name),
+				 is_derived_name(g.name) ? errdetail("Gates of foreign keys have such names.") :
 				 errdetail("Every version has a gate of this name."),
 				 errhint("Choose another name.")));
 	g.expression = canonical_total(v, g.name, arg_total(fcinfo), g.expect);

@@ -40,9 +40,10 @@ PG_FUNCTION_INFO_V1(bf_differs);
 static HTAB *marked = NULL;
 
 /* NB: a snapshot never lists its own transaction as running, so about that one only the mark's number can tell. */
-static const char late_marks[] =
-"backfill.bf_mark m JOIN backfill.bf_pin n ON n.version_id = $1"
-" AND CASE WHEN m.xid = n.xid THEN m.id > n.last_mark ELSE NOT pg_catalog.pg_visible_in_snapshot(m.xid, n.snapshot) END";
+#define LATE_FOR_PIN \
+"CASE WHEN m.xid = n.xid THEN m.id > n.last_mark ELSE NOT pg_catalog.pg_visible_in_snapshot(m.xid, n.snapshot) END"
+
+static const char late_marks[] = "backfill.bf_mark m JOIN backfill.bf_pin n ON n.version_id = $1 AND " LATE_FOR_PIN;
 
 void
 bf_guard_forget(void)
@@ -289,6 +290,34 @@ void
 bf_guard_forget_marks(Oid relid)
 {
 	bf_catalog("DELETE FROM backfill.bf_mark WHERE relid = $1", BF_ARGS(OIDOID), BF_VALS(ObjectIdGetDatum(relid)), NULL);
+}
+
+void
+bf_guard_marks_exchanged(List *out, List *in)
+{
+	bf_catalog("UPDATE backfill.bf_mark k SET relid = m.b FROM ROWS FROM (unnest($1 || $2), unnest($2 || $1)) AS m(a, b)"
+			   " WHERE k.relid = m.a",
+			   BF_ARGS(OIDARRAYOID, OIDARRAYOID), BF_VALS(bf_oid_array(out), bf_oid_array(in)), NULL);
+	bf_guard_forget();
+}
+
+/*
+ * A leaf that is written all day has many marks, and only two things about them
+ * matter: the newest, and for each pin whether some are late.  A build that has
+ * not committed yet has a pin that is not seen here.  It sees what this version's
+ * pin sees when it began after that was taken, as it has when all transactions
+ * that are open now did.
+ */
+void
+bf_guard_thin_marks(int64 version_id, List *relids)
+{
+	bf_catalog("WITH kept AS (SELECT max(id) AS id FROM backfill.bf_mark WHERE relid = ANY ($2) GROUP BY relid"
+			   " UNION SELECT max(m.id) FROM backfill.bf_mark m JOIN backfill.bf_pin n ON " LATE_FOR_PIN
+			   " WHERE m.relid = ANY ($2) GROUP BY m.relid, n.version_id)"
+			   " DELETE FROM backfill.bf_mark m USING backfill.bf_pin n WHERE n.version_id = $1 AND m.relid = ANY ($2)"
+			   " AND NOT " LATE_FOR_PIN " AND pg_snapshot_xmin(pg_current_snapshot()) >= pg_snapshot_xmax(n.snapshot)"
+			   " AND m.id NOT IN (SELECT id FROM kept)",
+			   BF_ARGS(INT8OID, OIDARRAYOID), BF_VALS(Int64GetDatum(version_id), bf_oid_array(relids)), NULL);
 }
 
 /* Whether two values differ in their stored image, whatever their equality operator says. */

@@ -30,5 +30,9 @@ extern char *bf_guard_late_write(int64 version_id);
 /* Those of these tables that were ever written while they were attached. */
 extern List *bf_guard_marked(List *relids);
 extern void bf_guard_forget_marks(Oid relid);
+/* Marks are about contents, which these tables, pair by pair, have traded. */
+extern void bf_guard_marks_exchanged(List *out, List *in);
+/* Removes marks of these tables that make no difference to any version; a publication then has few to move. */
+extern void bf_guard_thin_marks(int64 version_id, List *relids);
 
 #endif							/* BF_GUARD_H */

@@ -48,7 +48,8 @@ bf_partition_list(int64 version_id)
 {
 	List	   *list = NIL;
 	BfRows	   *r = bf_catalog("SELECT id, live::oid, parent::oid, staged::oid, name::text, bound, state, lower_bound,"
-							   " upper_bound, rows, rejected FROM backfill.bf_partition WHERE version_id = $1 ORDER BY ordinal",
+							   " upper_bound, rows, rejected, swap = 'storage', swap_reason"
+							   " FROM backfill.bf_partition WHERE version_id = $1 ORDER BY ordinal",
 							   BF_ARGS(INT8OID), BF_VALS(Int64GetDatum(version_id)), NULL);
 
 	for (int i = 0; i < r->nrows; i++)
@@ -67,6 +68,8 @@ bf_partition_list(int64 version_id)
 		p->upper = bf_rows_text(r, i, 8);
 		p->rows = BF_ISNULL(r, i, 9) ? -1 : DatumGetInt64(BF_VALUE(r, i, 9));
 		p->rejected = BF_ISNULL(r, i, 10) ? 0 : DatumGetInt64(BF_VALUE(r, i, 10));
+		p->swap = !BF_ISNULL(r, i, 11) && DatumGetBool(BF_VALUE(r, i, 11)) ? BF_SWAP_STORAGE : BF_SWAP_ATTACH;
+		p->swap_reason = bf_rows_text(r, i, 12);
 		list = lappend(list, p);
 	}
 	return list;
@@ -278,7 +281,8 @@ static const char *const forward_sql[] = {
 	"UPDATE backfill.bf_partition o SET live = nullif(m.previous, 0::oid)::regclass FROM " MOVES
 	" WHERE o.live = m.came AND o.version_id <> $1",
 
-	"UPDATE backfill.bf_partition o SET state = 'live', live = nullif(m.gone, 0::oid)::regclass FROM " MOVES
+	"UPDATE backfill.bf_partition o SET state = 'live', live = nullif(m.gone, 0::oid)::regclass, staged = m.came::regclass,"
+	" published_file = pg_relation_filenode(m.came) FROM " MOVES
 	" WHERE o.id = m.id",
 
 	"WITH one AS (UPDATE backfill.bf_partition o SET state = 'retired' FROM " MOVES
@@ -288,7 +292,8 @@ static const char *const forward_sql[] = {
 };
 
 static const char *const backward_sql[] = {
-	"UPDATE backfill.bf_partition o SET state = 'retired' FROM " MOVES " WHERE o.id = m.id",
+	"UPDATE backfill.bf_partition o SET state = 'retired', live = nullif(m.came, 0::oid)::regclass, staged = m.gone::regclass"
+	" FROM " MOVES " WHERE o.id = m.id",
 
 	"WITH one AS (UPDATE backfill.bf_partition o SET state = 'live' FROM " MOVES
 	" WHERE o.staged = m.came AND o.state = 'retired' AND o.version_id <> $1 RETURNING o.version_id),"
@@ -370,6 +375,43 @@ bf_partition_switched(const BfVersion *v, List *moves, bool forward)
 	if (forward)
 		adopt_created(v, moves);
 	return names;
+}
+
+/* NB: a row that one transaction changes twice has its foreign key checked, one by one, so the moves' own wait for the switch. */
+void
+bf_partition_exchanged(List *moves)
+{
+	List	   *out = NIL,
+			   *in = NIL,
+			   *moved = NIL;
+	ListCell   *lc;
+
+	foreach(lc, moves)
+	{
+		BfMove	   *m = lfirst(lc);
+
+		out = lappend_oid(out, m->out);
+		in = lappend_oid(in, m->in);
+		moved = lappend(moved, m->partition);
+	}
+	bf_catalog("WITH traded AS (SELECT a, b FROM ROWS FROM (unnest($1 || $2), unnest($2 || $1)) AS m(a, b))"
+			   " UPDATE backfill.bf_partition p SET live = coalesce(l.b::regclass, p.live),"
+			   " staged = coalesce(s.b::regclass, p.staged) FROM backfill.bf_partition o"
+			   " LEFT JOIN traded l ON l.a = o.live LEFT JOIN traded s ON s.a = o.staged"
+			   " WHERE p.id = o.id AND (o.live = ANY ($1 || $2) OR o.staged = ANY ($1 || $2)) AND p.id <> ALL ($3)",
+			   BF_ARGS(OIDARRAYOID, OIDARRAYOID, INT8ARRAYOID),
+			   BF_VALS(bf_oid_array(out), bf_oid_array(in), bf_partition_ids(moved)), NULL);
+	bf_guard_marks_exchanged(out, in);
+}
+
+List *
+bf_partition_rewritten(List *relids)
+{
+	BfRows	   *r = bf_catalog("SELECT coalesce(array_agg(staged::oid), '{}') FROM backfill.bf_partition"
+							   " WHERE staged = ANY ($1) AND published_file <> pg_relation_filenode(staged)",
+							   BF_ARGS(OIDARRAYOID), BF_VALS(bf_oid_array(relids)), NULL);
+
+	return bf_oid_list(BF_VALUE(r, 0, 0));
 }
 
 char *

@@ -15,6 +15,7 @@ typedef struct BfMove
 	Oid			in;				/* InvalidOid: nothing will be there (a created one withdrawn) */
 	char	   *out_check;		/* the CHECK that will spare a scan when `out` comes back; see switch_attach.c */
 	Oid			previous;		/* what `in` replaced when it was live before; InvalidOid: nothing */
+	struct BfPairs *pairs;		/* what trades contents beside the tables, when they exchange storage */
 } BfMove;
 
 extern void bf_partition_insert(const BfVersion *v, List *partitions);
@@ -54,6 +55,14 @@ extern void bf_partition_lock_rows(List *moves);
  * partitions of all versions.  Returns the names of other versions it changed.
  */
 extern List *bf_partition_switched(const BfVersion *v, List *moves, bool forward);
+/*
+ * The tables of each move have traded their contents: in the marks of writes and
+ * in the rows of all partitions, save those of the moves, each is named by the
+ * other from now on.  bf_partition_switched comes next.
+ */
+extern void bf_partition_exchanged(List *moves);
+/* Those of these tables that were rewritten since they were published, as ALTER TABLE does without firing a trigger. */
+extern List *bf_partition_rewritten(List *relids);
 /* The versions whose live partitions these relations are, or "original", as text for people. */
 extern char *bf_partition_owners(List *relids);
 /* Names of versions, and of partitions, whose live data replaced data of this version. */

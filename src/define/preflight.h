@@ -9,7 +9,7 @@
 #include "common/catalog.h"
 #include "define/rule.h"
 
-/* Rows (severity, object, finding, hint), blockers first. */
+/* Rows (severity, object, finding, hint), blockers first; the partitions have the way they are switched. */
 extern BfRows *bf_preflight_findings(const BfVersion *v, List *partitions);
 /* Raises the first blocker. */
 extern void bf_preflight_require(const BfVersion *v, List *partitions);

@@ -161,6 +161,7 @@ bf_version_get(const char *name)
 
 	r = bf_catalog("SELECT v.id, v.name, v.state, t.target::oid, t.rule, t.rule_canonical, t.match_position, t.key,"
 				   " v.parameters, t.allow_volatile, t.sources_declared, t.sources_extra, v.late_changes,"
+				   " t.swap, t.ignore_subscribers,"
 				   " v.max_rejections, v.max_lost_keys, v.max_gained_keys, v.max_shrink, v.settings"
 				   " FROM backfill.bf_version v JOIN backfill.bf_target t ON t.version_id = v.id WHERE v.name = $1",
 				   BF_ARGS(TEXTOID), BF_VALS(bf_text(name)), NULL);
@@ -181,11 +182,13 @@ bf_version_get(const char *name)
 	v->sources_declared = DatumGetBool(BF_VALUE(r, 0, 10));
 	v->sources_extra = bf_oid_list(BF_VALUE(r, 0, 11));
 	v->late_changes = bf_rows_text(r, 0, 12);
-	v->max_rejections = DatumGetInt64(BF_VALUE(r, 0, 13));
-	v->max_lost_keys = limit_or(r, 14);
-	v->max_gained_keys = limit_or(r, 15);
-	v->max_shrink = BF_ISNULL(r, 0, 16) ? -1 : DatumGetFloat8(BF_VALUE(r, 0, 16));
-	v->settings = bf_text_list(BF_VALUE(r, 0, 17));
+	v->swap = bf_rows_text(r, 0, 13);
+	v->ignore_subscribers = DatumGetBool(BF_VALUE(r, 0, 14));
+	v->max_rejections = DatumGetInt64(BF_VALUE(r, 0, 15));
+	v->max_lost_keys = limit_or(r, 16);
+	v->max_gained_keys = limit_or(r, 17);
+	v->max_shrink = BF_ISNULL(r, 0, 18) ? -1 : DatumGetFloat8(BF_VALUE(r, 0, 18));
+	v->settings = bf_text_list(BF_VALUE(r, 0, 19));
 	return v;
 }
 

@@ -9,8 +9,11 @@
  * and a deadlock with a reader is ours to lose, long before the reader's own
  * deadlock_timeout makes it the victim.
  *
- * The order is top down (the target, the partitioned tables below it, default
- * partitions, leaves in bound order, our tables), because every reader, writer
+ * First come tables at the other end of foreign keys, which are to hold still
+ * while it is asked whether the keys will hold; they do not count for the time
+ * of the attempt.  Then the order is top down (the target, the partitioned tables below it, default
+ * partitions, leaves in bound order, our tables, indexes and TOAST tables that
+ * trade their contents), because every reader, writer
  * and build holds at least ACCESS SHARE on the target before it locks a leaf.
  * Under the target's lock there is therefore no build of another version over
  * the same leaves halfway: it has either committed, and its partitions are
@@ -18,6 +21,7 @@
  */
 #include "publish/locks.h"
 
+#include "access/table.h"
 #include "access/twophase.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
@@ -28,11 +32,14 @@
 #include "common/subxact.h"
 #include "define/partition.h"
 #include "miscadmin.h"
+#include "publish/switch.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "storage/proc.h"
 #include "utils/guc.h"
+#include "utils/hsearch.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 #include "utils/timeout.h"
 #include "utils/timestamp.h"
 
@@ -56,21 +63,28 @@ typedef struct Level
 static TimeoutId hold_timeout = MAX_TIMEOUTS;
 static volatile sig_atomic_t hold_expired = false;
 
-static List *
-add_lock(List *locks, Oid relid, LOCKMODE mode)
+/* The locks in their order; each relation once, under the first mode it was asked for. */
+typedef struct LockPlan
+{
+	List	   *locks;			/* of Lock * */
+	HTAB	   *relids;
+} LockPlan;
+
+static void
+add_lock(LockPlan *plan, Oid relid, LOCKMODE mode)
 {
 	Lock	   *lock;
-	ListCell   *lc;
+	bool		found;
 
 	if (!OidIsValid(relid))
-		return locks;
-	foreach(lc, locks)
-		if (((Lock *) lfirst(lc))->relid == relid)
-			return locks;
+		return;
+	(void) hash_search(plan->relids, &relid, HASH_ENTER, &found);
+	if (found)
+		return;
 	lock = palloc(sizeof(Lock));
 	lock->relid = relid;
 	lock->mode = mode;
-	return lappend(locks, lock);
+	plan->locks = lappend(plan->locks, lock);
 }
 
 static int
@@ -113,39 +127,66 @@ levels_of(Oid target, List *moves)
 	return levels;
 }
 
+/* ATTACH reads the default partition beside. */
+static void
+add_default(LockPlan *plan, Oid parent)
+{
+	Oid			deflt = get_default_partition_oid(parent);
+	ListCell   *lc;
+
+	add_lock(plan, deflt, AccessExclusiveLock);
+	if (OidIsValid(deflt) && get_rel_relkind(deflt) == RELKIND_PARTITIONED_TABLE)
+		foreach(lc, find_all_inheritors(deflt, NoLock, NULL))
+			add_lock(plan, lfirst_oid(lc), AccessExclusiveLock);
+}
+
+/*
+ * What trades contents beside a table can be got at without it: ALTER INDEX
+ * locks the index alone, and autovacuum a TOAST table, whose row in pg_class it
+ * changes in place.
+ */
+static void
+add_satellites(LockPlan *plan, Oid relid)
+{
+	Relation	rel = table_open(relid, AccessShareLock);
+	List	   *indexes = RelationGetIndexList(rel);
+	Oid			toast = rel->rd_rel->reltoastrelid;
+	ListCell   *lc;
+
+	table_close(rel, NoLock);
+	foreach(lc, indexes)
+		add_lock(plan, lfirst_oid(lc), AccessExclusiveLock);
+	add_lock(plan, toast, AccessExclusiveLock);
+}
+
 static List *
 plan_locks(const BfVersion *v, List *moves)
 {
-	List	   *locks = NIL;
-	List	   *levels = levels_of(v->target, moves);
+	HASHCTL		ctl = {.keysize = sizeof(Oid), .entrysize = sizeof(Oid), .hcxt = CurrentMemoryContext};
+	LockPlan	plan = {NIL, hash_create("backfill locks", 1024, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT)};
 	List	   *above = get_rel_relispartition(v->target) ? get_partition_ancestors(v->target) : NIL;
 	ListCell   *lc;
 
 	/* ATTACH reads the bounds above the target; asked for now, it cannot wait later. */
 	for (int i = list_length(above) - 1; i >= 0; i--)
-		locks = add_lock(locks, list_nth_oid(above, i), AccessShareLock);
+		add_lock(&plan, list_nth_oid(above, i), AccessShareLock);
 	/* NB: the target even when all leaves hang lower: who has read another part of it must end first. */
-	locks = add_lock(locks, v->target, moves == NIL ? AccessShareLock : AccessExclusiveLock);
-	foreach(lc, levels)
-		locks = add_lock(locks, ((Level *) lfirst(lc))->relid, AccessExclusiveLock);
-	foreach(lc, levels)
+	add_lock(&plan, v->target, moves == NIL ? AccessShareLock : AccessExclusiveLock);
+	foreach(lc, levels_of(v->target, moves))
+		add_lock(&plan, ((Level *) lfirst(lc))->relid, AccessExclusiveLock);
+	foreach(lc, levels_of(v->target, bf_switch_moves(moves, BF_SWAP_ATTACH)))
+		add_default(&plan, ((Level *) lfirst(lc))->relid);
+	foreach(lc, moves)
+		add_lock(&plan, ((BfMove *) lfirst(lc))->out, AccessExclusiveLock);
+	foreach(lc, moves)
+		add_lock(&plan, ((BfMove *) lfirst(lc))->in, AccessExclusiveLock);
+	foreach(lc, bf_switch_moves(moves, BF_SWAP_STORAGE))
 	{
-		Oid			deflt = get_default_partition_oid(((Level *) lfirst(lc))->relid);
-
-		locks = add_lock(locks, deflt, AccessExclusiveLock);
-		if (OidIsValid(deflt) && get_rel_relkind(deflt) == RELKIND_PARTITIONED_TABLE)
-		{
-			ListCell   *child;
-
-			foreach(child, find_all_inheritors(deflt, NoLock, NULL))
-				locks = add_lock(locks, lfirst_oid(child), AccessExclusiveLock);
-		}
+		add_satellites(&plan, ((BfMove *) lfirst(lc))->out);
+		add_satellites(&plan, ((BfMove *) lfirst(lc))->in);
 	}
-	foreach(lc, moves)
-		locks = add_lock(locks, ((BfMove *) lfirst(lc))->out, AccessExclusiveLock);
-	foreach(lc, moves)
-		locks = add_lock(locks, ((BfMove *) lfirst(lc))->in, AccessExclusiveLock);
-	return locks;
+	hash_destroy(plan.relids);
+	return plan.locks;
 }
 
 /* The lock table is shared: running it full hurts other sessions too, so say so before. */
@@ -160,8 +201,9 @@ check_room(const BfLockWork *w, List *locks)
 
 	foreach(lc, locks)
 		relids = lappend_oid(relids, ((Lock *) lfirst(lc))->relid);
-	r = bf_sql("SELECT pg_catalog.count(*) FROM pg_catalog.pg_index WHERE indrelid = ANY ($1)", BF_ARGS(OIDARRAYOID),
-			   BF_VALS(bf_oid_array(relids)), NULL);
+	/* Indexes of the tables that are attached. */
+	r = bf_sql("SELECT pg_catalog.count(*) FROM pg_catalog.pg_index WHERE indrelid = ANY ($1) AND indexrelid <> ALL ($1)",
+			   BF_ARGS(OIDARRAYOID), BF_VALS(bf_oid_array(relids)), NULL);
 	need = list_length(locks) + DatumGetInt64(BF_VALUE(r, 0, 0));
 	if (need > have)
 		ereport(ERROR,
@@ -229,22 +271,54 @@ limit_wait(TimestampTz started)
 }
 
 static void
+take_lock(Oid relid, LOCKMODE mode, TimestampTz started)
+{
+	CHECK_FOR_INTERRUPTS();
+	if (ConditionalLockRelationOid(relid, mode))
+		return;
+	limit_wait(started);
+	LockRelationOid(relid, mode);
+}
+
+/*
+ * Keeps writers out of tables that do not take part in the switch.  With all
+ * their partitions: a writer of one locks nothing above it, and none is attached
+ * once what is above is locked.
+ */
+static void
+hold_still(const BfLockWork *w, TimestampTz started)
+{
+	ListCell   *lc,
+			   *child;
+
+	foreach(lc, w->still)
+	{
+		take_lock(lfirst_oid(lc), ShareLock, started);
+		if (get_rel_relkind(lfirst_oid(lc)) == RELKIND_PARTITIONED_TABLE)
+			foreach(child, find_all_inheritors(lfirst_oid(lc), NoLock, NULL))
+				take_lock(lfirst_oid(child), ShareLock, started);
+	}
+	limit_wait(started);
+	w->confirm(w->arg);
+}
+
+static void
 take_locks(const BfLockWork *w, List *locks, BfLockTimes *times)
 {
 	TimestampTz started = GetCurrentTimestamp();
 	ListCell   *lc;
 
 	times->first = 0;
+	if (w->still != NIL)
+	{
+		hold_still(w, started);
+		started = GetCurrentTimestamp();
+	}
 	foreach(lc, locks)
 	{
 		Lock	   *lock = lfirst(lc);
 
-		CHECK_FOR_INTERRUPTS();
-		if (!ConditionalLockRelationOid(lock->relid, lock->mode))
-		{
-			limit_wait(started);
-			LockRelationOid(lock->relid, lock->mode);
-		}
+		take_lock(lock->relid, lock->mode, started);
 		if (times->first == 0 && lock->mode == AccessExclusiveLock)
 			times->first = GetCurrentTimestamp();
 	}
@@ -293,7 +367,7 @@ attempt(const BfLockWork *w, List *locks, BfLockTimes *times)
 
 /* Who holds what we want, one line each; no query texts, which may not be the caller's to read. */
 static char *
-blockers(List *locks)
+blockers(const BfLockWork *w, List *locks)
 {
 	List	   *relids = NIL;
 	ListCell   *lc;
@@ -311,17 +385,19 @@ blockers(List *locks)
 				   " FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid"
 				   " LEFT JOIN pg_prepared_xacts x ON l.pid IS NULL AND EXISTS (SELECT FROM pg_locks t WHERE t.locktype = 'transactionid'"
 				   "  AND t.granted AND t.pid IS NULL AND t.virtualtransaction = l.virtualtransaction AND t.transactionid = x.transaction)"
-				   " WHERE l.locktype = 'relation' AND l.granted AND l.relation = ANY ($1) AND l.pid IS DISTINCT FROM pg_backend_pid()"
+				   " WHERE l.locktype = 'relation' AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid() AND (l.relation = ANY ($1)"
+				   "  OR l.relation IN (SELECT s FROM unnest($2) s UNION SELECT t.relid FROM unnest($2) s, pg_partition_tree(s) t)"
+				   "  AND l.mode NOT IN ('AccessShareLock', 'RowShareLock', 'ShareLock'))"
 				   " AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 				   " ORDER BY l.pid, l.virtualtransaction, l.relation LIMIT 10) s",
-				   BF_ARGS(OIDARRAYOID), BF_VALS(bf_oid_array(relids)), NULL);
+				   BF_ARGS(OIDARRAYOID, OIDARRAYOID), BF_VALS(bf_oid_array(relids), bf_oid_array(w->still)), NULL);
 	return bf_rows_text(r, 0, 0);
 }
 
 static pg_attribute_noreturn() void
 give_up(const BfLockWork *w, List *locks, const BfLockTimes *times)
 {
-	char	   *who = blockers(locks);
+	char	   *who = blockers(w, locks);
 
 	ereport(ERROR,
 			(errcode(ERRCODE_LOCK_NOT_AVAILABLE),

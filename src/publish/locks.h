@@ -24,6 +24,8 @@ typedef struct BfLockWork
 	const BfVersion *version;
 	const char *action;			/* publish, roll back */
 	List	   *moves;			/* of BfMove *, every one that the work may make */
+	List	   *still;			/* Oids: tables that nobody may write from `confirm` on */
+	void		(*confirm) (void *arg);	/* with these locked, before any strong lock; may take long */
 	void		(*work) (void *arg);
 	void	   *arg;
 } BfLockWork;
@@ -36,7 +38,8 @@ typedef struct BfLockWork
 extern void bf_locks_serialize(const BfVersion *v, const char *action);
 
 /*
- * Takes all locks of the moves, then does the work, inside max_xlock_time.
+ * Takes all locks of the moves, then does the work, inside max_xlock_time.  What
+ * confirms is called in each attempt, when there are tables to hold still.
  * Raises 55P03 naming the blockers when backfill.publish_wait is over.
  */
 extern void bf_locks_run(const BfLockWork *w, BfLockTimes *times);

@@ -16,17 +16,19 @@
 #include "define/guard.h"
 #include "define/partition.h"
 #include "define/preflight.h"
+#include "define/swap.h"
 #include "define/version.h"
 #include "fmgr.h"
 #include "publish/history.h"
 #include "publish/locks.h"
-#include "publish/switch_attach.h"
+#include "publish/switch.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 #include "verify/evidence.h"
+#include "verify/foreign_key.h"
 #include "verify/validate.h"
 
 PG_FUNCTION_INFO_V1(backfill_publish);
@@ -37,6 +39,7 @@ typedef struct PublishCall
 	BfVersion  *v;
 	List	   *partitions;
 	List	   *moves;
+	BfForeignKeys *foreign_keys;	/* as they were before the locks */
 	BfOutcome	outcome;
 } PublishCall;
 
@@ -73,6 +76,12 @@ bf_publish_watch(void)
 	}
 	watching = true;
 	invalidated = false;
+}
+
+bool
+bf_publish_noticed(void)
+{
+	return invalidated;
 }
 
 /* A version that was live once is not built again. */
@@ -221,6 +230,7 @@ bf_publish_recheck_target(const BfVersion *v, List *moves)
 		return;
 	bf_publish_require_in_place(v, moves);
 	bf_publish_check(v, moves);
+	bf_switch_recheck(v, moves);
 }
 
 /* ATTACH finds only the differences that it cannot bridge. */
@@ -244,20 +254,26 @@ require_definitions(const BfVersion *v, List *moves)
 }
 
 static void
-require_frozen(const BfVersion *v, const BfPartition *p, Oid relid)
+require_frozen(const BfVersion *v, List *moves)
 {
-	BlockNumber frozen,
-				blocks;
+	ListCell   *lc;
 
-	if (bf_load_is_frozen(relid, &frozen, &blocks))
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("staged partition \"%s\" is not all-frozen", p->name),
-			 errdetail("%u of %u pages are; older snapshots would not see the rows of the others.", frozen, blocks),
-			 v->state == BF_BUILT ? errhint("Call backfill_build(%s) to build it again.", quote_literal_cstr(v->name)) :
-			 /* NB: nothing was committed to it, or its marks had said so: row locks, or an aborted write while it was live. */
-			 errhint("VACUUM (FREEZE, INDEX_CLEANUP ON) %s, then call again.", bf_relname(relid))));
+	foreach(lc, moves)
+	{
+		BfMove	   *m = lfirst(lc);
+		BlockNumber frozen,
+					blocks;
+
+		if (bf_load_is_frozen(m->in, &frozen, &blocks))
+			continue;
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("staged partition \"%s\" is not all-frozen", m->partition->name),
+				 errdetail("%u of %u pages are; older snapshots would not see the rows of the others.", frozen, blocks),
+				 v->state == BF_BUILT ? errhint("Call backfill_build(%s) to build it again.", quote_literal_cstr(v->name)) :
+				 /* NB: nothing was committed to it, or its marks had said so: row locks, or an aborted write while it was live. */
+				 errhint("VACUUM (FREEZE, INDEX_CLEANUP ON) %s, then call again.", bf_relname(m->in))));
+	}
 }
 
 /* What goes out has not been written since it was read, what goes in has not been written at all. */
@@ -266,7 +282,8 @@ require_unwritten(const BfVersion *v, List *partitions)
 {
 	char	   *late = bf_guard_late_write(v->id);
 	List	   *staged = NIL;
-	List	   *written;
+	List	   *written,
+			   *rewritten;
 	ListCell   *lc;
 
 	if (late != NULL)
@@ -278,15 +295,18 @@ require_unwritten(const BfVersion *v, List *partitions)
 	foreach(lc, partitions)
 		staged = lappend_oid(staged, ((BfPartition *) lfirst(lc))->staged);
 	written = bf_guard_marked(staged);
+	rewritten = bf_partition_rewritten(staged);
 	foreach(lc, partitions)
 	{
 		BfPartition *p = lfirst(lc);
+		bool		by_rows = list_member_oid(written, p->staged);
 
-		if (!list_member_oid(written, p->staged))
+		if (!by_rows && !list_member_oid(rewritten, p->staged))
 			continue;
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("partition \"%s\" of version \"%s\" was written while it was live", p->name, v->name),
+				 errmsg("partition \"%s\" of version \"%s\" was %s", p->name, v->name,
+						by_rows ? "written while it was live" : "rewritten after it was published"),
 				 errdetail("Its evidence says nothing about what it holds now."),
 				 errhint("Create and build a new version.")));
 	}
@@ -306,8 +326,9 @@ supersede(List *names)
 	}
 }
 
+/* What will have been done; asked before the switch, which makes the catalog say what is live afterwards. */
 static void
-record(PublishCall *pub)
+describe(PublishCall *pub)
 {
 	BfOutcome  *o = &pub->outcome;
 	List	   *out = NIL;
@@ -334,11 +355,15 @@ record(PublishCall *pub)
 		out = lappend_oid(out, p->live);
 		o->unchanged++;
 	}
-	/* NB: before the rows are moved on, which makes them say what is live afterwards. */
 	o->replaces = bf_partition_owners(out);
+}
+
+static void
+record(PublishCall *pub)
+{
 	supersede(bf_partition_switched(pub->v, pub->moves, true));
 	bf_version_advance(pub->v, BF_PUBLISHED, "publish");
-	bf_history_record(o);
+	bf_history_record(&pub->outcome);
 }
 
 /* What it warns of has been said before the locks. */
@@ -356,18 +381,20 @@ static void
 publish_locked(void *arg)
 {
 	PublishCall *pub = arg;
-	ListCell   *lc;
 
 	bf_publish_recheck_rows(pub->v, pub->partitions);
 	bf_publish_recheck_target(pub->v, pub->moves);
 	if (invalidated)
 		require_definitions(pub->v, pub->moves);
 	require_unwritten(pub->v, pub->partitions);
-	foreach(lc, pub->moves)
-		require_frozen(pub->v, ((BfMove *) lfirst(lc))->partition, ((BfMove *) lfirst(lc))->in);
+	require_frozen(pub->v, pub->moves);
 	if (invalidated)
+	{
 		require_green_quietly(pub);
-	bf_switch_attach.apply(pub->v, pub->moves);
+		bf_foreign_key_recheck(pub->v, pub->moves, pub->foreign_keys);
+	}
+	describe(pub);
+	bf_switch_apply(pub->v, pub->moves, NIL);
 	record(pub);
 }
 
@@ -421,6 +448,28 @@ plan_moves(List *partitions, const Oid *previous)
 	return moves;
 }
 
+/* The way of each partition is chosen anew: tables and event triggers may have changed since the build. */
+static void
+choose_ways(PublishCall *pub)
+{
+	List	   *partitions = NIL;
+	List	   *exchanged = NIL;
+	ListCell   *lc;
+
+	foreach(lc, pub->moves)
+		partitions = lappend(partitions, ((BfMove *) lfirst(lc))->partition);
+	bf_swap_choose(pub->v, partitions);
+	bf_swap_record(partitions);
+	foreach(lc, bf_switch_moves(pub->moves, BF_SWAP_STORAGE))
+	{
+		BfMove	   *m = lfirst(lc);
+
+		exchanged = lappend_oid(lappend_oid(exchanged, m->out), m->in);
+	}
+	if (exchanged != NIL)
+		bf_guard_thin_marks(pub->v->id, exchanged);
+}
+
 static void
 require_publishable(BfVersion *v, bool again)
 {
@@ -470,10 +519,20 @@ prepare(PublishCall *pub)
 	}
 	tell_no_baseline(v, bf_evidence_require_green(v, pub->partitions));
 	pub->moves = plan_moves(pub->partitions, previous);
+	choose_ways(pub);
 	bf_publish_check(v, pub->moves);
 	bf_publish_require_in_place(v, pub->moves);
 	require_definitions(v, pub->moves);
-	bf_switch_attach.prepare(v, pub->moves);
+	/* Now as well, so that under the locks the files are open. */
+	require_frozen(v, pub->moves);
+	bf_switch_prepare(v, pub->moves);
+	pub->foreign_keys = bf_foreign_key_check(v, pub->moves, false);
+}
+
+static void
+confirm(void *arg)
+{
+	bf_foreign_key_confirm(((PublishCall *) arg)->v, ((PublishCall *) arg)->foreign_keys);
 }
 
 static void
@@ -486,11 +545,12 @@ static void
 publish(PublishCall *pub)
 {
 	ErrorContextCallback callback = {error_context_stack, error_context, pub};
-	BfLockWork	work = {pub->v, "publish", NIL, publish_locked, pub};
+	BfLockWork	work = {.version = pub->v, .action = "publish", .confirm = confirm, .work = publish_locked, .arg = pub};
 
 	error_context_stack = &callback;
 	prepare(pub);
 	work.moves = pub->moves;
+	work.still = pub->foreign_keys->others;
 	pub->outcome.action = "published";
 	bf_locks_run(&work, &pub->outcome.times);
 	error_context_stack = callback.previous;

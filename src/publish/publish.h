@@ -9,6 +9,8 @@
 
 /* From here on, changes of relations are noticed; once in a call, before the checks. */
 extern void bf_publish_watch(void);
+/* Whether there were any since. */
+extern bool bf_publish_noticed(void);
 
 /* Before the locks: raises 55000 for an object that the switch would lose, or a missing guard. */
 extern void bf_publish_check(const BfVersion *v, List *moves);

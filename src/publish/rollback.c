@@ -12,17 +12,19 @@
 #include "common/catalog.h"
 #include "define/guard.h"
 #include "define/partition.h"
+#include "define/swap.h"
 #include "define/version.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "publish/history.h"
 #include "publish/locks.h"
 #include "publish/publish.h"
-#include "publish/switch_attach.h"
+#include "publish/switch.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
+#include "verify/foreign_key.h"
 
 PG_FUNCTION_INFO_V1(backfill_rollback);
 
@@ -46,6 +48,7 @@ typedef struct Rollback
 	bool		whole_target;	/* target => alone: other versions on it count too */
 	bool		discard;		/* on_writes => 'discard' */
 	List	   *steps;			/* of Step *, the latest publication first */
+	BfForeignKeys *foreign_keys;	/* as they were before the locks */
 	BfLockTimes times;			/* one set of locks for all steps */
 } Rollback;
 
@@ -272,28 +275,21 @@ require_same_columns(const Step *step)
 	}
 }
 
-/* Names of the partitions that were written since they were published; NULL: none. */
+/* Names of the partitions that go out and are in `relids`, as text for people; NULL: none.  `all` gets them too. */
 static char *
-written_partitions(const Step *step, List **names)
+partitions_among(const Step *step, List *relids, List **all)
 {
-	/* NB: of what was published in another database nobody knows, so all of it counts as written. */
-	bool		foreign = bf_pin_is_foreign(step->v);
 	StringInfoData s;
-	List	   *out = NIL;
-	List	   *written;
 	ListCell   *lc;
 
-	foreach(lc, step->moves)
-		out = lappend_oid(out, ((BfMove *) lfirst(lc))->out);
-	written = foreign ? out : bf_guard_marked(out);
 	initStringInfo(&s);
 	foreach(lc, step->moves)
 	{
 		BfMove	   *m = lfirst(lc);
 
-		if (!list_member_oid(written, m->out))
+		if (!list_member_oid(relids, m->out))
 			continue;
-		*names = lappend(*names, m->partition->name);
+		*all = lappend(*all, m->partition->name);
 		appendStringInfo(&s, "%s%s", s.len > 0 ? ", " : "", quote_identifier(m->partition->name));
 	}
 	return s.len > 0 ? s.data : NULL;
@@ -302,21 +298,61 @@ written_partitions(const Step *step, List **names)
 static void
 check_writes(const Rollback *rb, Step *step)
 {
+	/* NB: of what was published in another database nobody knows, so all of it counts as written. */
+	bool		foreign = bf_pin_is_foreign(step->v);
 	List	   *names = NIL;
-	char	   *written = written_partitions(step, &names);
+	List	   *out = NIL;
+	char	   *written,
+			   *rewritten;
+	ListCell   *lc;
 
-	if (written == NULL)
+	foreach(lc, step->moves)
+		out = lappend_oid(out, ((BfMove *) lfirst(lc))->out);
+	written = partitions_among(step, foreign ? out : bf_guard_marked(out), &names);
+	/* As ALTER TABLE ... USING does without firing a trigger. */
+	rewritten = written ? NULL : partitions_among(step, bf_partition_rewritten(out), &names);
+	if (names == NIL)
 		return;
 	if (!rb->discard)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("version \"%s\" was written since it was published", step->v->name),
-				 errdetail("Withdrawing it would lose what was written to %s.", written),
+				 errmsg("version \"%s\" was %s since it was published", step->v->name, written ? "written" : "rewritten"),
+				 written ? errdetail("Withdrawing it would lose what was written to %s.", written) :
+				 errdetail("Withdrawing it would lose what the rewrite changed in %s, if it was not VACUUM FULL or CLUSTER.",
+						   rewritten),
 				 errhint("Call backfill_rollback(%s, on_writes => 'discard') if these writes may be lost.",
 						 quote_literal_cstr(step->v->name))));
 	step->outcome.overrides =
 		bf_rows_text(bf_catalog("SELECT jsonb_build_object('on_writes', 'discard', 'partitions', $1)::text",
 								BF_ARGS(TEXTARRAYOID), BF_VALS(bf_text_array(names)), NULL), 0, 0);
+}
+
+/*
+ * The way it was published is the way back, unless one of the tables was changed
+ * since, as by a column that was added and dropped again.  DETACH and ATTACH
+ * bridge more, and what they would lose on the leaf they do not replace quietly.
+ */
+static void
+choose_ways(const Step *step)
+{
+	List	   *reasons;
+	List	   *partitions = NIL;
+	ListCell   *a,
+			   *b;
+
+	(void) bf_swap_pairs(step->moves, &reasons);
+	forboth(a, step->moves, b, reasons)
+	{
+		BfPartition *p = ((BfMove *) lfirst(a))->partition;
+
+		if (lfirst(b) == NULL)
+			continue;
+		p->swap = BF_SWAP_ATTACH;
+		p->swap_reason = lfirst(b);
+		partitions = lappend(partitions, p);
+	}
+	if (partitions != NIL)
+		bf_swap_record(partitions);
 }
 
 static void
@@ -337,18 +373,20 @@ plan_steps(Rollback *rb)
 		require_tables(step);
 		require_same_columns(step);
 		check_writes(rb, step);
-		bf_switch_attach.prepare(step->v, step->moves);
+		choose_ways(step);
+		bf_switch_prepare(step->v, step->moves);
 		rb->steps = lappend(rb->steps, step);
 	}
 }
 
+/* Moves of all steps from this one on. */
 static List *
-all_moves(const Rollback *rb)
+moves_from(const Rollback *rb, int first)
 {
 	List	   *moves = NIL;
 	ListCell   *lc;
 
-	foreach(lc, rb->steps)
+	for_each_from(lc, rb->steps, first)
 		moves = list_concat(moves, ((Step *) lfirst(lc))->moves);
 	return moves;
 }
@@ -368,8 +406,9 @@ revive(List *names)
 	}
 }
 
+/* What will have been done; asked before the switch, which makes the catalog say what is live afterwards. */
 static void
-record(Step *step)
+describe(Step *step)
 {
 	BfOutcome  *o = &step->outcome;
 	List	   *in = NIL;
@@ -387,7 +426,8 @@ record(Step *step)
 		else
 			o->created++;
 	}
-	foreach(lc, step->partitions)
+	/* NB: read again, for an exchange of a step before this one has renamed what is live there. */
+	foreach(lc, bf_partition_list(step->v->id))
 	{
 		BfPartition *p = lfirst(lc);
 
@@ -398,13 +438,18 @@ record(Step *step)
 	}
 	o->action = "rolled_back";
 	o->replaces = bf_partition_owners(in);
-	revive(bf_partition_switched(step->v, step->moves, false));
-	bf_version_advance(step->v, BF_ROLLED_BACK, "rollback");
-	bf_history_record(o);
 }
 
 static void
-withdraw(const Rollback *rb, Step *step)
+record(Step *step)
+{
+	revive(bf_partition_switched(step->v, step->moves, false));
+	bf_version_advance(step->v, BF_ROLLED_BACK, "rollback");
+	bf_history_record(&step->outcome);
+}
+
+static void
+withdraw(const Rollback *rb, Step *step, List *waiting)
 {
 	/* Steps before this one may have brought it back to life, as they should. */
 	if (step->v->state == BF_SUPERSEDED)
@@ -413,7 +458,8 @@ withdraw(const Rollback *rb, Step *step)
 	step->outcome.times = rb->times;
 	require_top(&(Rollback) {0}, step->v);
 	check_writes(rb, step);
-	bf_switch_attach.apply(step->v, step->moves);
+	describe(step);
+	bf_switch_apply(step->v, step->moves, waiting);
 	record(step);
 }
 
@@ -426,13 +472,21 @@ rollback_locked(void *arg)
 	/* The catalog's rows of all steps first: each step changes those of the next. */
 	foreach(lc, rb->steps)
 		bf_publish_recheck_rows(((Step *) lfirst(lc))->v, ((Step *) lfirst(lc))->partitions);
+	if (bf_publish_noticed())
+		bf_foreign_key_recheck(rb->first, moves_from(rb, 0), rb->foreign_keys);
 	foreach(lc, rb->steps)
 	{
 		Step	   *step = lfirst(lc);
 
 		bf_publish_recheck_target(step->v, step->moves);
-		withdraw(rb, step);
+		withdraw(rb, step, moves_from(rb, foreach_current_index(lc) + 1));
 	}
+}
+
+static void
+confirm(void *arg)
+{
+	bf_foreign_key_confirm(((Rollback *) arg)->first, ((Rollback *) arg)->foreign_keys);
 }
 
 static void
@@ -445,13 +499,13 @@ static void
 rollback(Rollback *rb)
 {
 	ErrorContextCallback callback = {error_context_stack, error_context, rb};
-	BfLockWork	work = {rb->first, "roll back", NIL, rollback_locked, rb};
+	BfLockWork	work = {.version = rb->first, .action = "roll back", .confirm = confirm, .work = rollback_locked, .arg = rb};
 	ListCell   *lc;
 
 	error_context_stack = &callback;
 	bf_locks_serialize(rb->first, "roll back");
 	plan_steps(rb);
-	work.moves = all_moves(rb);
+	work.moves = moves_from(rb, 0);
 	bf_publish_watch();
 	foreach(lc, rb->steps)
 	{
@@ -462,6 +516,8 @@ rollback(Rollback *rb)
 			bf_publish_require_in_place(step->v, step->moves);
 		bf_publish_check(step->v, step->moves);
 	}
+	rb->foreign_keys = bf_foreign_key_check(rb->first, work.moves, rb->discard);
+	work.still = rb->foreign_keys->others;
 	bf_locks_run(&work, &rb->times);
 	foreach(lc, rb->steps)
 		((Step *) lfirst(lc))->outcome.times = rb->times;

@@ -221,14 +221,12 @@ attach_all(List *moves)
 }
 
 static void
-apply(const BfVersion *v, List *moves)
+apply(const BfVersion *v, List *moves, List *waiting)
 {
 	BfIdentity	id;
 	List	   *marked;
 	ListCell   *lc;
 
-	if (moves == NIL)
-		return;
 	bf_owner_enter(&id, v->owner);
 	bf_bound_settings(v);
 	marked = exclude_from_defaults(moves);
@@ -291,4 +289,4 @@ prepare(const BfVersion *v, List *moves)
 	bf_identity_leave(&id);
 }
 
-const BfSwitch bf_switch_attach = {"attach", prepare, apply};
+const BfSwitch bf_switch_attach = {prepare, NULL, apply};

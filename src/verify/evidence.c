@@ -11,6 +11,7 @@
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
 #include "define/partition.h"
+#include "define/reference.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 
@@ -112,6 +113,10 @@ bf_evidence_describe(BfMeasure *m)
 	m->old = psprintf(INT64_FORMAT, m->n_old);
 	if (m->counted == BF_COUNT_ROWS)
 		m->difference = row_difference(m->n_old, m->n_new, m->n_diff);
+	else if (m->counted == BF_COUNT_VANISHING)
+		m->difference = psprintf(INT64_FORMAT " vanishing, " INT64_FORMAT " dangling", m->n_old, m->n_new);
+	else if (m->counted == BF_COUNT_UNMATCHED)
+		m->difference = psprintf(INT64_FORMAT " new, " INT64_FORMAT " dangling", m->n_old, m->n_new);
 	else
 		m->difference = psprintf(INT64_FORMAT " %s", m->n_diff, m->counted == BF_COUNT_LOST ? "lost" : "gained");
 }
@@ -286,6 +291,9 @@ red_hint(const BfVersion *v, BfRows *r, int row)
 		return psprintf("Attach it again and call backfill_validate(%s), or drop the version and create it again.", name);
 	if (strcmp(gate, "live unchanged") == 0 && strcmp(bf_rows_text(r, row, J_NEW), "dropped") == 0)
 		return pstrdup("Drop the version and create it again.");
+	if (strncmp(gate, BF_GATE_FOREIGN_KEY, strlen(BF_GATE_FOREIGN_KEY)) == 0)
+		return psprintf("Mend the rows at the other end and call backfill_validate(%s), or mend the rule with"
+						" backfill_create(%s, ..., replace => true) and build again.", name, name);
 	if (strcmp(gate, "live unchanged") == 0 || strcmp(gate, "built") == 0 || strcmp(gate, "definition unchanged") == 0)
 		return psprintf("Call backfill_build(%s) to build it again.", name);
 	return psprintf("Mend the rule with backfill_create(%s, ..., replace => true) and build again.", name);
@@ -294,11 +302,14 @@ red_hint(const BfVersion *v, BfRows *r, int row)
 int
 bf_evidence_require_green(BfVersion *v, List *partitions)
 {
-	BfRows	   *r = bf_catalog(judge_sql, BF_ARGS(INT8OID, INT8ARRAYOID),
-							   BF_VALS(Int64GetDatum(v->id), bf_partition_ids(partitions)), NULL);
+	BfRows	   *r;
 	char	   *red;
 	int			first;
 
+	/* A foreign key that came, went or changed makes the gates others, and what was measured before stale. */
+	bf_reference_gates(v, partitions);
+	r = bf_catalog(judge_sql, BF_ARGS(INT8OID, INT8ARRAYOID),
+				   BF_VALS(Int64GetDatum(v->id), bf_partition_ids(partitions)), NULL);
 	require_measured(v, r);
 	red = red_lines(r, true, &first);
 	if (red != NULL)

@@ -15,7 +15,9 @@ typedef enum BfCounted
 	BF_COUNT_ROWS,				/* old rows, new rows, and how many changed */
 	BF_COUNT_LOST,				/* old rows, new rows, and how many were lost */
 	BF_COUNT_GAINED,
-	BF_COUNT_FOUND				/* new only: how many were found */
+	BF_COUNT_FOUND,				/* new only: how many were found */
+	BF_COUNT_VANISHING,			/* keys that vanish, rows that refer to them */
+	BF_COUNT_UNMATCHED			/* values that are new, rows of them without a match */
 } BfCounted;
 
 /* One row of bf_evidence. */

@@ -15,6 +15,7 @@
 #include "define/gate.h"
 #include "define/guard.h"
 #include "define/partition.h"
+#include "define/reference.h"
 #include "define/total.h"
 #include "define/version.h"
 #include "fmgr.h"
@@ -26,6 +27,7 @@
 #include "utils/memutils.h"
 #include "verify/compare.h"
 #include "verify/evidence.h"
+#include "verify/foreign_key.h"
 
 PG_FUNCTION_INFO_V1(backfill_validate);
 
@@ -36,12 +38,14 @@ typedef struct Validation
 	List	   *gates;			/* of BfGate * */
 	List	   *totals;			/* of BfTotal *, scope partition */
 	List	   *whole_totals;	/* of BfTotal *, scope version */
+	List	   *references;		/* of BfReference * */
 	BfBindings *bindings;
 	bool		foreign;		/* built in another database, see pin.h */
 	List	   *altered;		/* of BfPartition * whose definition changed since the build */
 	List	   *measures;		/* of BfMeasure *, in order of partition and gate */
 	List	   *unchanged;		/* of BfPartition * where old and new are the same */
 	const BfPartition *measuring;	/* for error contexts */
+	int			place;			/* its position among the partitions */
 	MemoryContext context;		/* what outlives a partition */
 } Validation;
 
@@ -126,6 +130,12 @@ note_counts(Validation *val, const BfPartition *p, const char *gate, const char 
 	return m;
 }
 
+static Jsonb *
+copy_samples(const Validation *val, const Jsonb *samples)
+{
+	return samples ? memcpy(MemoryContextAlloc(val->context, VARSIZE(samples)), samples, VARSIZE(samples)) : NULL;
+}
+
 static void
 add_samples(Validation *val, BfMeasure *m, const BfComparison *c, const BfPartition *p, BfSample which)
 {
@@ -137,10 +147,7 @@ add_samples(Validation *val, BfMeasure *m, const BfComparison *c, const BfPartit
 	bf_compare_enter(&id, val->v);
 	samples = bf_compare_samples(val->v, c, p->staged, which);
 	bf_identity_leave(&id);
-	if (samples == NULL)
-		return;
-	m->samples = MemoryContextAlloc(val->context, VARSIZE(samples));
-	memcpy(m->samples, samples, VARSIZE(samples));
+	m->samples = copy_samples(val, samples);
 }
 
 static bool
@@ -307,6 +314,52 @@ measure_total(Validation *val, const BfPartition *p, const BfTotal *total, const
 	m->weight = error ? get_float8_infinity() : j.verdict.change;
 }
 
+/* The foreign key of a gate, where it is about the partition being measured; NULL: it is not, or is another one now. */
+static const BfReference *
+find_reference(const Validation *val, const BfGate *gate)
+{
+	ListCell   *lc;
+
+	foreach(lc, val->references)
+	{
+		BfReference *ref = lfirst(lc);
+
+		if (strcmp(ref->gate, gate->name) == 0 && strcmp(ref->definition, gate->expression) == 0 &&
+			list_member_int(ref->places, val->place))
+			return ref;
+	}
+	return NULL;
+}
+
+static void
+measure_foreign_key(Validation *val, const BfPartition *p, const BfGate *gate, Oid live)
+{
+	const BfReference *ref = find_reference(val, gate);
+	BfKeyCount *c;
+	BfMeasure  *m;
+
+	if (ref == NULL || !ref->validated || !exists(p->staged))
+	{
+		m = note(val, p, gate->name, "n/a");
+		m->difference = copy_text(val, ref && !ref->validated ? "NOT VALID" : NULL);
+		return;
+	}
+	c = bf_foreign_key_count(val->v, ref, live, p->staged);
+	m = note_counts(val, p, gate->name, passed_if(c->rows == 0), ref->incoming ? BF_COUNT_VANISHING : BF_COUNT_UNMATCHED,
+					c->keys, c->rows, c->rows);
+	m->samples = copy_samples(val, c->samples);
+}
+
+static void
+measure_foreign_keys(Validation *val, const BfPartition *p, Oid live)
+{
+	ListCell   *lc;
+
+	foreach(lc, val->gates)
+		if (BF_GATE_IS_FOREIGN_KEY((BfGate *) lfirst(lc)))
+			measure_foreign_key(val, p, lfirst(lc), live);
+}
+
 /* The gate "built" is red; the others that need staged rows have nothing to say. */
 static void
 nothing_to_measure(Validation *val, const BfPartition *p)
@@ -336,6 +389,7 @@ measure_partition(Validation *val, const BfPartition *p)
 	note_text(val, p, "built", exists(p->staged), exists(p->staged) ? "built" : "missing");
 	measure_live(val, p);
 	measure_definition(val, p);
+	measure_foreign_keys(val, p, live);
 	if (!exists(p->staged))
 	{
 		nothing_to_measure(val, p);
@@ -446,7 +500,11 @@ validate(BfVersion *v, List *partitions)
 	error_context_stack = &callback;
 	val->v = v;
 	val->context = CurrentMemoryContext;
+	/* Those of a version that is live are part of its record. */
+	if (v->state != BF_PUBLISHED)
+		bf_reference_gates(v, partitions);
 	val->gates = bf_gate_list(v->id);
+	val->references = bf_reference_list(v, partitions);
 	val->foreign = bf_pin_is_foreign(v);
 	val->bindings = bf_evidence_bindings(v->id);
 	val->altered = bf_gate_changed_definitions(v, partitions);
@@ -456,6 +514,7 @@ validate(BfVersion *v, List *partitions)
 		MemoryContextSwitchTo(work);
 		CHECK_FOR_INTERRUPTS();
 		val->measuring = lfirst(lc);
+		val->place = foreach_current_index(lc);
 		measure_partition(val, val->measuring);
 		MemoryContextSwitchTo(val->context);
 		MemoryContextReset(work);

@@ -12,7 +12,7 @@ DECLARE
 	detail text;
 	hint text;
 BEGIN
-	EXECUTE format('SELECT backfill_create(''x'', %L, %L, %s)', target, rule, options);
+	EXECUTE format('SELECT backfill_create(''x'', %L, %L, %s, swap => ''attach'')', target, rule, options);
 	PERFORM backfill_drop('x');
 	RETURN NULL;
 EXCEPTION WHEN OTHERS THEN
@@ -27,7 +27,7 @@ CREATE TABLE sale (id int, day date, amt int, PRIMARY KEY (id, day)) PARTITION B
 CREATE TABLE sale_1 PARTITION OF sale FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');
 CREATE TABLE sale_2 PARTITION OF sale FOR VALUES FROM ('2026-02-01') TO ('2026-03-01');
 INSERT INTO sale SELECT i, date '2026-01-01' + i % 59, i FROM generate_series(1, 118) i;
-SELECT backfill_create('early', 'sale', 'SELECT id, day, amt + 1 AS amt FROM sale', all_partitions => true);
+SELECT backfill_create('early', 'sale', 'SELECT id, day, amt + 1 AS amt FROM sale', all_partitions => true, swap => 'attach');
 SELECT is_empty($$ SELECT blockers('early') $$, 'nothing is in the way of a plain target');
 
 --
@@ -127,7 +127,7 @@ CREATE TABLE cd (id int PRIMARY KEY, v int) PARTITION BY RANGE (id);
 CREATE TABLE cd_1 PARTITION OF cd FOR VALUES FROM (0) TO (100);
 CREATE TABLE cd_2 PARTITION OF cd FOR VALUES FROM (100) TO (200);
 INSERT INTO cd SELECT i, i FROM generate_series(0, 199) i;
-SELECT backfill_create('cd', 'cd', 'SELECT id, v + 1 AS v FROM cd', partitions => '{c.cd_1}');
+SELECT backfill_create('cd', 'cd', 'SELECT id, v + 1 AS v FROM cd', partitions => '{c.cd_1}', swap => 'attach');
 SELECT count(*) FROM backfill_build('cd') \g /dev/null
 CREATE FUNCTION publish_after(ddl text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

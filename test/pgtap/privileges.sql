@@ -283,10 +283,10 @@ CREATE TABLE fenced.tgt_1 PARTITION OF fenced.tgt FOR VALUES FROM (0) TO (10);
 ALTER TABLE fenced.tgt OWNER TO bft_owner;
 ALTER TABLE fenced.tgt_1 OWNER TO bft_owner;
 GRANT USAGE ON SCHEMA fenced TO bft_owner;
-SELECT throws_like($$ SELECT backfill_create('fenced', 'fenced.tgt', 'SELECT 1 AS id', all_partitions => true) $$,
+SELECT throws_like($$ SELECT backfill_create('fenced', 'fenced.tgt', 'SELECT 1 AS id', all_partitions => true, swap => 'attach') $$,
 				   '%role bft_owner may not create tables in this schema%', 'create says that the owner lacks CREATE on the schema');
 GRANT CREATE ON SCHEMA fenced TO bft_owner;
-SELECT lives_ok($$ SELECT backfill_create('fenced', 'fenced.tgt', 'SELECT 1 AS id', all_partitions => true) $$, 'with it, it works');
+SELECT lives_ok($$ SELECT backfill_create('fenced', 'fenced.tgt', 'SELECT 1 AS id', all_partitions => true, swap => 'attach') $$, 'with it, it works');
 ALTER TABLE fenced.tgt_1 OWNER TO bft_other;
 SELECT throws_like($$ SELECT * FROM backfill_build('fenced') $$, '%partition belongs to bft_other, the target to bft_owner%',
 				   'a leaf of another owner is refused');

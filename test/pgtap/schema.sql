@@ -44,11 +44,13 @@ SELECT is(columns_of('backfill.bf_version'),
 		  'columns of bf_version');
 SELECT is(columns_of('backfill.bf_target'),
 		  'id bigint!, version_id bigint!, target regclass!, rule text!, rule_canonical text!, match_position boolean!, key text[]!,'
-		  ' allow_volatile boolean!, sources_declared boolean!, sources_extra regclass[]!, stable_functions text[]!,'
+		  ' allow_volatile boolean!, sources_declared boolean!, sources_extra regclass[]!, swap text!,'
+		  ' ignore_subscribers boolean!, stable_functions text[]!,'
 		  ' volatile_functions text[]!, definition jsonb!', 'columns of bf_target');
 SELECT is(columns_of('backfill.bf_partition'),
 		  'id bigint!, version_id bigint!, ordinal integer!, live regclass, parent regclass!, name name!, bound text!, lower_bound text,'
-		  ' upper_bound text, state text!, staged regclass, definition text, live_state text, rows bigint, rejected bigint, fingerprint numeric,'
+		  ' upper_bound text, state text!, staged regclass, definition text, live_state text, published_file oid,'
+		  ' swap text, swap_reason text, rows bigint, rejected bigint, fingerprint numeric,'
 		  ' bytes bigint, elapsed interval, attempts integer!', 'columns of bf_partition');
 SELECT is(columns_of('backfill.bf_pin'),
 		  'version_id bigint!, snapshot pg_snapshot!, last_mark bigint!, xid xid8, lsn pg_lsn, taken_at timestamp with time zone!,'
@@ -87,7 +89,7 @@ SELECT is(columns_of('backfill.status'),
 		  ' since timestamp with time zone, next_step text', 'columns of view status');
 SELECT is(columns_of('backfill.partition'),
 		  'version text, target regclass, ordinal integer, partition name, bound text, state text, live regclass, staged regclass,'
-		  ' rows bigint, rejected bigint, size text, elapsed interval, attempts integer', 'columns of view partition');
+		  ' rows bigint, rejected bigint, size text, elapsed interval, attempts integer, swap text, swap_reason text', 'columns of view partition');
 SELECT is(columns_of('backfill.evidence'),
 		  'version text, gate text, partition name, result text, old text, new text, difference text, expect text, samples jsonb,'
 		  ' measured_at timestamp with time zone, measured_by name', 'columns of view evidence');
@@ -119,7 +121,8 @@ SELECT is(f.arguments, c.arguments, 'arguments of ' || c.name)
 	 ' match text DEFAULT ''name''::text, gaps text DEFAULT ''error''::text, step text DEFAULT NULL::text,'
 	 ' partition_name text DEFAULT NULL::text, late_changes text DEFAULT NULL::text, sources regclass[] DEFAULT NULL::regclass[],'
 	 ' allow_volatile boolean DEFAULT false, max_rejections bigint DEFAULT 0, max_lost_keys bigint DEFAULT 0,'
-	 ' max_gained_keys bigint DEFAULT NULL::bigint, max_shrink text DEFAULT ''20%''::text, replace boolean DEFAULT false'),
+	 ' max_gained_keys bigint DEFAULT NULL::bigint, max_shrink text DEFAULT ''20%''::text,'
+	 ' swap text DEFAULT ''auto''::text, ignore_subscribers boolean DEFAULT false, replace boolean DEFAULT false'),
 	('backfill_add_gate', 'version text, name text, total text DEFAULT NULL::text, query text DEFAULT NULL::text,'
 	 ' expect text DEFAULT ''equal''::text, scope text DEFAULT ''partition''::text, required boolean DEFAULT true'),
 	('backfill_waive', 'version text, gate text, reason text'),

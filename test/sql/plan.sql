@@ -20,7 +20,7 @@ CREATE TABLE t_02 PARTITION OF t FOR VALUES FROM ('2026-02-01') TO ('2026-03-01'
 INSERT INTO t VALUES ('2026-01-05', 1, 1), ('2026-02-05', 1, 1), ('2026-02-06', 1, 1);
 ANALYZE t_01, t_02;
 \set rule 'SELECT d, k, v FROM src'
-SELECT backfill_create('v', 't', :'rule', all_partitions => true, late_changes => 'ignore');
+SELECT backfill_create('v', 't', :'rule', all_partitions => true, late_changes => 'ignore', swap => 'attach');
 -- sizes differ between servers
 CREATE FUNCTION plan(name text) RETURNS TABLE (severity text, object text, finding text, hint text) LANGUAGE sql AS $$
   SELECT severity, object, regexp_replace(finding, '\d+ (bytes|kB|MB)', 'N kB', 'g'), hint FROM backfill_plan(name) $$;
@@ -41,7 +41,8 @@ RESET ROLE;
 SET search_path = plan_t, public;
 
 --
--- What stands in the way: create and build refuse it, plan lists it.  Each is undone after its try.
+-- What stands in the way of DETACH and ATTACH: create and build refuse it, plan lists it.  Whether it stands in the way of
+-- an exchange of storage too, the last line says.  Each is undone after its try.
 --
 CREATE FUNCTION blocked(variadic ddl text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -53,7 +54,8 @@ BEGIN
     END LOOP;
     SELECT string_agg(concat_ws(' | ', p.severity, p.object, p.finding, p.hint), E'\n') INTO result FROM plan('v') p WHERE p.severity = 'blocker';
     BEGIN
-      PERFORM backfill_create('w', 't', 'SELECT d, k, v FROM src', all_partitions => true, key => '{d,k}', late_changes => 'ignore');
+      PERFORM backfill_create('w', 't', 'SELECT d, k, v FROM src', all_partitions => true, key => '{d,k}', late_changes => 'ignore',
+                              swap => 'attach');
       result := concat_ws(E'\n', result, 'create: not refused');
     EXCEPTION WHEN OTHERS THEN
       GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
@@ -65,6 +67,14 @@ BEGIN
     EXCEPTION WHEN OTHERS THEN
       GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT;
       result := concat_ws(E'\n', result, 'build: ' || state || ' ' || message);
+    END;
+    BEGIN
+      PERFORM backfill_create('s', 't', 'SELECT d, k, v FROM src', all_partitions => true, key => '{d,k}', late_changes => 'ignore',
+                              swap => 'storage');
+      result := concat_ws(E'\n', result, 'storage: not refused');
+    EXCEPTION WHEN OTHERS THEN
+      GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT;
+      result := concat_ws(E'\n', result, 'storage: ' || state || ' ' || message);
     END;
     RAISE EXCEPTION USING ERRCODE = 'ZZ999', MESSAGE = result;
   EXCEPTION WHEN SQLSTATE 'ZZ999' THEN

@@ -352,7 +352,7 @@ SELECT difference('t', :'columns', :'old_rows') AS old;
 --
 -- Refusals at the last moment: something on the partition, missing guards, an unfrozen or unsealed table, a changed tree
 --
-SELECT backfill_create('late', 't', :'v1', '2026-01-01', '2026-03-01', late_changes => 'ignore');
+SELECT backfill_create('late', 't', :'v1', '2026-01-01', '2026-03-01', late_changes => 'ignore', swap => 'attach');
 SELECT partition, state FROM backfill_build('late');
 CREATE VIEW january AS SELECT * FROM t_01;
 SELECT * FROM backfill_publish('late');
@@ -369,7 +369,7 @@ SELECT partition, state FROM backfill_build('late');
 SELECT gate, result, new FROM backfill_validate('late') WHERE result = 'failed';
 SELECT tgname, tgenabled FROM pg_trigger WHERE tgrelid = 't_01'::regclass AND tgname ~ 'backfill' ORDER BY 1;
 SELECT backfill_drop('late');
-SELECT backfill_create('late', 't', :'v1', '2026-01-01', '2026-03-01', late_changes => 'ignore');
+SELECT backfill_create('late', 't', :'v1', '2026-01-01', '2026-03-01', late_changes => 'ignore', swap => 'attach');
 SELECT partition, state FROM backfill_build('late');
 SELECT staged FROM backfill.partition WHERE version = 'late' AND ordinal = 1 \gset
 ALTER TABLE :staged DISABLE TRIGGER backfill_guard;
@@ -383,7 +383,7 @@ SELECT * FROM backfill_publish('late');
 \echo :SQLSTATE
 \set VERBOSITY default
 SELECT backfill_drop('late');
-SELECT backfill_create('late', 't', :'v1', '2026-01-01', '2026-03-01', late_changes => 'ignore');
+SELECT backfill_create('late', 't', :'v1', '2026-01-01', '2026-03-01', late_changes => 'ignore', swap => 'attach');
 SELECT partition, state FROM backfill_build('late');
 ALTER TABLE t DETACH PARTITION t_01;
 SELECT * FROM backfill_publish('late');
