@@ -43,9 +43,9 @@ BEGIN
   EXECUTE format('SELECT count(*) FROM (((%1$s) EXCEPT ALL (%2$s)) UNION ALL ((%2$s) EXCEPT ALL (%1$s))) d', a, b) INTO n;
   RETURN n;
 END $$;
--- publish, roll back, publish, roll back; what differs after each from what should be there
+-- Publish, roll back, publish, roll back, by both ways to switch; what differs after each from what should be there.
 CREATE FUNCTION cycle(target regclass, columns text, rule text, key text[] DEFAULT '{}', partitions regclass[] DEFAULT NULL)
-  RETURNS TABLE (step text, swapped int, unchanged int, rows_differ bigint, objects_differ bigint) LANGUAGE plpgsql AS $$
+  RETURNS TABLE (way text, step text, swapped int, unchanged int, rows_differ bigint, objects_differ bigint) LANGUAGE plpgsql AS $$
 DECLARE
   before text[] := ARRAY(SELECT objects());
   live text := format('SELECT %s FROM %s', columns, target);
@@ -54,19 +54,22 @@ DECLARE
 BEGIN
   EXECUTE 'CREATE TEMPORARY TABLE old_rows AS ' || live;
   EXECUTE format('CREATE TEMPORARY TABLE new_rows AS SELECT %s FROM (%s) r', columns, rule);
-  PERFORM backfill_create(name, target, rule, all_partitions => partitions IS NULL, partitions => partitions, key => key, late_changes => 'ignore',
-          max_lost_keys => NULL, max_shrink => NULL);
-  PERFORM backfill_build(name);
-  FOR i IN 1..2 LOOP
-    SELECT * INTO result FROM backfill_publish(name, again => i = 2);
-    RETURN QUERY SELECT result.action, result.swapped, result.unchanged, difference(live, 'SELECT * FROM new_rows'),
-           (SELECT count(*) FROM unnest(before) WITH ORDINALITY x(o) FULL JOIN objects() y(o) USING (o) WHERE x.o IS NULL OR y.o IS NULL);
-    SELECT * INTO result FROM backfill_rollback(name);
-    RETURN QUERY SELECT result.action, result.swapped, result.unchanged, difference(live, 'SELECT * FROM old_rows'),
-           (SELECT count(*) FROM unnest(before) WITH ORDINALITY x(o) FULL JOIN objects() y(o) USING (o) WHERE x.o IS NULL OR y.o IS NULL);
+  FOREACH way IN ARRAY '{auto,attach}'::text[] LOOP
+    PERFORM backfill_create(name || way, target, rule, all_partitions => partitions IS NULL, partitions => partitions, key => key,
+            late_changes => 'ignore', max_lost_keys => NULL, max_shrink => NULL, swap => way);
+    PERFORM backfill_build(name || way);
+    FOR i IN 1..2 LOOP
+      SELECT * INTO result FROM backfill_publish(name || way, again => i = 2);
+      RETURN QUERY SELECT (SELECT string_agg(DISTINCT swap, ', ' ORDER BY swap) FROM backfill.partition WHERE version = name || way),
+             result.action, result.swapped, result.unchanged, difference(live, 'SELECT * FROM new_rows'),
+             (SELECT count(*) FROM unnest(before) WITH ORDINALITY x(o) FULL JOIN objects() y(o) USING (o) WHERE x.o IS NULL OR y.o IS NULL);
+      SELECT * INTO result FROM backfill_rollback(name || way);
+      RETURN QUERY SELECT NULL, result.action, result.swapped, result.unchanged, difference(live, 'SELECT * FROM old_rows'),
+             (SELECT count(*) FROM unnest(before) WITH ORDINALITY x(o) FULL JOIN objects() y(o) USING (o) WHERE x.o IS NULL OR y.o IS NULL);
+    END LOOP;
+    PERFORM backfill_drop(name || way);
   END LOOP;
   DROP TABLE old_rows, new_rows;
-  PERFORM backfill_drop(name);
 END $$;
 CREATE TABLE src AS SELECT i AS id, date '2026-01-01' + i % 100 AS d, (ARRAY['de', 'fr', NULL, ''])[1 + i % 4] AS region,
        2023 + i % 5 AS yr, 1 + i / 5 % 12 AS mon, i / 8.0 AS v FROM generate_series(0, 399) i;

@@ -20,8 +20,10 @@ sub publish_next
 {
 	my ($version, $one_transaction) = @_;
 	my ($begin, $commit) = $one_transaction ? ('BEGIN;', 'COMMIT;') : ('', '');
+	# Both ways to switch, each over the other and over itself.
+	my $way = int($version / 2) % 2 ? 'attach' : 'storage';
 
-	$node->safe_psql('postgres', "$patient $begin SELECT FROM define($version); SELECT FROM backfill_build('v$version');
+	$node->safe_psql('postgres', "$patient $begin SELECT FROM define($version, '$way'); SELECT FROM backfill_build('v$version');
 		SELECT FROM backfill_publish('v$version'); $commit");
 	return $node->safe_psql('postgres', "WITH live AS (SELECT * FROM target),
 			expected AS (SELECT k, v * $version AS v, 'r$version' AS rule FROM source)

@@ -62,11 +62,11 @@ sub make_target
 		CREATE VIEW total AS SELECT READ AS total FROM target;
 		CREATE FUNCTION stable_total() RETURNS text STABLE LANGUAGE plpgsql AS
 			$$ BEGIN RETURN (SELECT total FROM total); END $$;
-		CREATE FUNCTION define(n int) RETURNS void LANGUAGE plpgsql AS $$
+		CREATE FUNCTION define(n int, way text DEFAULT 'auto') RETURNS void LANGUAGE plpgsql AS $$
 		BEGIN
 			PERFORM backfill_create('v' || n, 'target',
 				'SELECT k, v * (parameters->>''n'')::int AS v, ''r'' || (parameters->>''n'') AS rule FROM source',
-				all_partitions => true, parameters => jsonb_build_object('n', n), late_changes => 'ignore');
+				all_partitions => true, parameters => jsonb_build_object('n', n), late_changes => 'ignore', swap => way);
 		END $$;
 		-- A version whose build stops halfway while another session holds the advisory lock 47.
 		CREATE FUNCTION stop(k int) RETURNS text LANGUAGE plpgsql AS $$
