@@ -82,26 +82,6 @@ columns(const char *side, List *names)
 	return list;
 }
 
-/*
- * The same of one of the target's tables.  Those that trade contents have them at
- * the same numbers; of a column that was renamed only the attached one knows it.
- */
-static List *
-own_columns(const BfReference *ref, const char *side, Oid relid, Oid attached)
-{
-	List	   *names = NIL;
-	ListCell   *lc;
-
-	foreach(lc, ref->own_columns)
-	{
-		AttrNumber	number = get_attnum(attached, lfirst(lc));
-		char	   *name = get_attname(relid, number, true);
-
-		names = lappend(names, name ? name : lfirst(lc));
-	}
-	return columns(side, names);
-}
-
 /* As the subqueries call the key's columns. */
 static List *
 unqualified(const BfReference *ref)
@@ -183,10 +163,10 @@ other_table(const BfReference *ref)
 
 /* affected: keys that vanish.  Those with NULLs nobody refers to. */
 static char *
-vanishing_sql(const BfReference *ref, Oid old, Oid new, Oid attached)
+vanishing_sql(const BfReference *ref, Oid old, Oid new)
 {
-	List	   *o = own_columns(ref, "o", old, attached);
-	List	   *n = own_columns(ref, "n", new, attached);
+	List	   *o = columns("o", ref->own_columns);
+	List	   *n = columns("n", ref->own_columns);
 
 	return psprintf("SELECT * FROM (SELECT %s, NULL::bigint FROM ONLY %s o WHERE %s"
 					" AND NOT EXISTS (SELECT FROM ONLY %s n WHERE %s)) x (%s, n)",
@@ -200,12 +180,12 @@ vanishing_sql(const BfReference *ref, Oid old, Oid new, Oid attached)
  * some only match nothing.
  */
 static char *
-new_sql(const BfReference *ref, Oid old, Oid new, Oid attached)
+new_sql(const BfReference *ref, Oid old, Oid new)
 {
-	List	   *n = own_columns(ref, "n", new, attached);
+	List	   *n = columns("n", ref->own_columns);
 	char	   *known = !OidIsValid(old) ? "" :
 		psprintf(" WHERE NOT EXISTS (SELECT FROM ONLY %s o WHERE %s)", bf_relname(old),
-				 equality(ref->own_equal, own(ref, own_columns(ref, "o", old, attached)), own(ref, numbered(ref, "x"))));
+				 equality(ref->own_equal, own(ref, columns("o", ref->own_columns)), own(ref, numbered(ref, "x"))));
 
 	return psprintf("SELECT * FROM (SELECT %s, count(*) FROM ONLY %s n WHERE %s GROUP BY %s) x (%s, n)%s",
 					LISTED(n), bf_relname(new), join(n, " IS NOT NULL", ref->match_full ? " OR " : " AND "), LISTED(n),
@@ -303,7 +283,6 @@ read_count(BfRows *r)
 BfKeyCount *
 bf_foreign_key_count(const BfVersion *v, const BfReference *ref, Oid old, Oid new)
 {
-	Oid			attached = OidIsValid(old) && get_rel_relispartition(old) ? old : new;
 	BfKeyCount *c;
 	BfIdentity	id;
 
@@ -312,7 +291,7 @@ bf_foreign_key_count(const BfVersion *v, const BfReference *ref, Oid old, Oid ne
 		return palloc0(sizeof(BfKeyCount));
 	enter(&id, v, ref);
 	c = read_count(bf_sql(psprintf("WITH affected AS MATERIALIZED (%s), broken AS MATERIALIZED (%s) %s",
-								   ref->incoming ? vanishing_sql(ref, old, new, attached) : new_sql(ref, old, new, attached),
+								   ref->incoming ? vanishing_sql(ref, old, new) : new_sql(ref, old, new),
 								   broken_sql(ref), result_sql(ref, fits_arrays(ref))), 0, NULL, NULL, NULL));
 	bf_identity_leave(&id);
 	return c;
