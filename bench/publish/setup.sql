@@ -1,4 +1,4 @@
--- A target of :n partitions with all of them staged, and a twin of it for the swaps by hand: as many tables of the same
+-- A target of :n partitions with the first :k of them staged, and a twin of it for the swaps by hand: as many tables of the same
 -- names and shape wait in a schema beside it, with the CHECK that lets ATTACH skip its scan.
 \set ON_ERROR_STOP on
 \set waiting :part _new
@@ -28,7 +28,8 @@ SELECT format('ALTER TABLE %I.twin_%s ADD CONSTRAINT bound CHECK (day IS NOT NUL
   FROM part, unnest(ARRAY[:'part', :'waiting']) s \gexec
 VACUUM (FREEZE, ANALYZE);
 
-SELECT backfill_create(:'part', target => 'target', all_partitions => true,
+CREATE VIEW swapped AS SELECT * FROM part WHERE p <= :k;
+SELECT backfill_create(:'part', target => 'target', range_from => date '2001-01-01', range_to => date '2001-01-01' + :k,
 	rule => format('SELECT day, id, amount, round(amount * 0.08, 2) AS tax FROM %I.source', :'part'));
 SELECT count(*) FROM backfill_build(:'part');
 
@@ -37,7 +38,7 @@ CREATE FUNCTION swap(steps text[], pairwise boolean) RETURNS SETOF text
 LANGUAGE sql
 AS $$
 	SELECT format(s.statement, current_schema, p, day, next)
-	  FROM part,
+	  FROM swapped,
 		   unnest(steps) WITH ORDINALITY w(step, n)
 	  JOIN (VALUES ('detach', 'ALTER TABLE twin DETACH PARTITION twin_%2$s'),
 				   ('attach', 'ALTER TABLE twin ATTACH PARTITION %1$s_new.twin_%2$s FOR VALUES FROM (%3$L) TO (%4$L)'),
