@@ -5,7 +5,7 @@ MODULE_big = backfill
 DATA = sql/backfill--$(EXTVERSION).sql
 
 OBJS = src/backfill.o \
-	src/common/catalog.o src/common/subxact.o \
+	src/common/catalog.o src/common/subxact.o src/common/stop.o \
 	src/define/version.o src/define/rule.o src/define/rule_parameters.o src/define/rule_audit.o src/define/bound.o src/define/partition.o src/define/plan.o \
 	src/define/expression.o src/define/expect.o src/define/total.o src/define/gate.o src/define/guard.o \
 	src/define/swap.o src/define/reference.o src/define/preflight.o src/define/create.o src/define/drop.o \

@@ -6,6 +6,7 @@
 
 #include <limits.h>
 
+#include "common/stop.h"
 #include "define/guard.h"
 #include "fmgr.h"
 #include "utils/guc.h"
@@ -36,6 +37,11 @@ _PG_init(void)
 							NULL,
 							&bf_max_xlock_ms, 10000, 100, INT_MAX, PGC_USERSET, GUC_UNIT_MS,
 							NULL, NULL, NULL);
+	DefineCustomStringVariable("backfill.debug_stop_at",
+							   "Where tests make this process wait, to crash it there.",
+							   "It waits while another session holds the advisory lock 4747.",
+							   &bf_stop_at, "", PGC_SUSET, GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE,
+							   NULL, NULL, NULL);
 	MarkGUCPrefixReserved("backfill");
 	bf_guard_init();
 }

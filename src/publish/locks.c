@@ -29,6 +29,7 @@
 #include "catalog/pg_type.h"
 #include "common/catalog.h"
 #include "common/pg_prng.h"
+#include "common/stop.h"
 #include "common/subxact.h"
 #include "define/partition.h"
 #include "miscadmin.h"
@@ -504,7 +505,9 @@ void
 bf_locks_run(const BfLockWork *w, BfLockTimes *times)
 {
 	acquire(w, times);
+	bf_stop_point("locked");
 	run_limited(w, times);
+	bf_stop_point("switched");
 	times->done = GetCurrentTimestamp();
 	if (w->moves != NIL)
 		warn_in_block(w);

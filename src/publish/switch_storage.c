@@ -42,6 +42,7 @@
 #include "catalog/pg_statistic_ext_data.h"
 #include "commands/tablecmds.h"
 #include "common/catalog.h"
+#include "common/stop.h"
 #include "define/partition.h"
 #include "define/swap.h"
 #include "miscadmin.h"
@@ -450,6 +451,7 @@ exchange_all(List *moves)
 		exchange(&c, lfirst(lc));
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);
+		bf_stop_point("exchanging");
 	}
 	close_catalog(&c.statistic_ext_data);
 	close_catalog(&c.statistic);
